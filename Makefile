@@ -1,0 +1,45 @@
+# Every target sets up what it needs; nothing is installed by hand.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+# Real recordings and robot models, where this checkout has them beside it.
+export REALWORTHY_DATA ?= $(wildcard ../shared/data)
+export MENAGERIE_ROOT ?= $(wildcard ../shared/menagerie)
+
+.PHONY: demo test test-slow check format bench pins clean
+
+demo: $(READY)         ## the circle on the embedded pendulum, in seconds
+	$(BIN)/python recipes/circle.py
+
+test: $(READY)         ## the suite, on all cores
+	$(BIN)/pytest -n auto -m "not slow and not robot"
+
+test-slow: $(READY)    ## proofs that take minutes
+	$(BIN)/pytest -n auto -m "slow"
+
+check: $(READY)        ## format, lint, types, import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)        ## every figure we quote, as ratios in one run
+	$(BIN)/python benchmarks/simulators.py
+
+pins: $(READY)         ## constraints.txt from what is installed now
+	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --all --exclude-editable | sed 's/^\(torch==[0-9.]*\)+cpu/\1/' | grep -v '^setuptools=='; } > constraints.tmp
+	mv constraints.tmp constraints.txt
+
+clean:
+	rm -rf .venv
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Realworthy needs Python 3.11 or newer: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "pip>=25.1"
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[train,gpu,ros]"
+	touch $(READY)
