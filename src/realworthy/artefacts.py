@@ -7,14 +7,14 @@ when it is read; a newer one, or an unknown key, is refused with its place in th
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 import yaml
 
-from realworthy.errors import BadFile, Unwritable
+from realworthy.errors import BadFile, RealworthyError, Unwritable
 
 T = TypeVar("T", bound=msgspec.Struct)
 Tree = dict[str, object]
@@ -35,7 +35,7 @@ def writing(path: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
         raise Unwritable(
             path,
             "it exists already.",
-            hint="Choose another name, or say --overwrite (overwrite=True) to replace it.",
+            hint="Choose another name, or say --overwrite (overwrite=True).",
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +96,8 @@ def load(
     tree["schema"] = schema
     try:
         return msgspec.convert(tree, kind)
+    except RealworthyError as error:
+        raise BadFile(path, error.problem, hint=error.hint) from None
     except msgspec.ValidationError as error:
         raise BadFile(
             path, f"{error}.", hint="docs/artefacts.md lists every key."
@@ -128,7 +130,7 @@ class _Dumper(yaml.SafeDumper):
     """Short lists on one line, so that a vector reads as a vector."""
 
 
-def _represent_list(dumper: yaml.SafeDumper, values: list[object]) -> yaml.Node:
+def _represent_list(dumper: yaml.SafeDumper, values: Sequence[object]) -> yaml.Node:
     flat = all(isinstance(value, int | float | str | bool) for value in values)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=flat)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class RealworthyError(Exception):
-    """A mistake that its reader can mend: `problem` in a sentence, `hint` what to try."""
+    """A mistake that its reader can mend: `problem`, and `hint`, what to try."""
 
     def __init__(self, problem: str, *, hint: str = "") -> None:
         super().__init__(problem)
@@ -72,7 +72,7 @@ class BadModel(RealworthyError):
 
 
 class BadRecording(RealworthyError):
-    """A recording that cannot be trusted: NaN, time running backwards, missing signals."""
+    """A recording that cannot be trusted: NaN, time running backwards, no signals."""
 
 
 class MissingExtra(RealworthyError):

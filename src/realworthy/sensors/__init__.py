@@ -1,1 +1,24 @@
-"""To come."""
+"""Sensors: what stands between a true signal and the number that a robot reports.
+
+Here live descriptions (`Sensor`, which twin files hold as YAML) and the explicit law
+that runs them on numpy arrays and torch tensors alike, many worlds at a time: bias,
+scale, noise, delay, quantisation, slow rates and lost readings.
+Not here: MuJoCo's own sensors (`twins`), numbers believed about a sensor
+(`parameters`), faults of the interface such as swapped joints (`recordings`,
+`realities`), random numbers (the caller draws them, so that results repeat by seed).
+This room imports `artefacts` and `errors` only; no mujoco, no torch.
+"""
+
+from realworthy.sensors.law import Draws, Law, State, build_law
+from realworthy.sensors.sensor import KINDS, BadSensor, Kind, Sensor
+
+__all__ = [
+    "KINDS",
+    "BadSensor",
+    "Draws",
+    "Kind",
+    "Law",
+    "Sensor",
+    "State",
+    "build_law",
+]

@@ -1,1 +1,23 @@
-"""To come."""
+"""Simulators: many worlds of a twin, each with its own e, stepped together.
+
+Here live the `Simulator` contract, `MujocoCpu` (all cores, the default), `MujocoGpu`
+(MuJoCo Warp), `rollout`, which turns commands into recordings, and `conformance`,
+which anyone can run on a simulator of their own.
+
+Here do not live rewards or endings (`tasks`) and effects that no twin has
+(`realities`). May import `twins` and what `twins` may. The second home of `mujoco`, and
+the only one of `warp`.
+"""
+
+from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
+from realworthy.simulators.rollout import record
+from realworthy.simulators.simulator import Outcome, Simulator, describe_outcomes
+
+__all__ = [
+    "MujocoCpu",
+    "Outcome",
+    "Simulator",
+    "SubstepEffect",
+    "describe_outcomes",
+    "record",
+]

@@ -1,1 +1,29 @@
-"""To come."""
+"""Twins: models of robots, with names for what is not known about them.
+
+Here live `Twin` (a model, its actuators, a belief, its provenance), the built-in ones,
+their inspection, and `bind`, which joins a parameter space to a twin: it compiles a
+model with room for e and writes samples through `writers/`, one per physical quantity.
+
+Here do not live time steps (`simulators`), effects that no twin has (`realities`) and
+fits (`identification`). May import: `parameters`, `recordings`, `robots`, `actuators`,
+`sensors`. One of the two homes of `mujoco`.
+"""
+
+from realworthy.twins.bind import BoundTwin, bind
+from realworthy.twins.inspection import Datasheet, Finding, Inspection, inspect
+from realworthy.twins.sources import builtin_names
+from realworthy.twins.twin import Provenance, Twin, load_twin, save_twin
+
+__all__ = [
+    "BoundTwin",
+    "Datasheet",
+    "Finding",
+    "Inspection",
+    "Provenance",
+    "Twin",
+    "bind",
+    "builtin_names",
+    "inspect",
+    "load_twin",
+    "save_twin",
+]

@@ -1,0 +1,155 @@
+"""The physical numbers of an actuator: unit, possible range, search box, transform.
+
+`KINDS` is the one list. A field of a description whose name is here is a number of e:
+it may differ from world to world, be randomized and be identified. Boxes of the
+friction terms are those of Better Actuator Models (Duclusaud and Passault), for hobby
+servos. Units are those of a hinge; on a slider read N for N·m and m for rad.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from realworthy.errors import RealworthyError
+
+Transform = Literal["identity", "log", "logit"]
+
+
+class BadActuator(RealworthyError, ValueError):
+    """An actuator that cannot exist, or that cannot be built at this timestep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One physical quantity of an actuator."""
+
+    unit: str
+    transform: Transform
+    """Coordinates to search in: `log` for what is never zero, `logit` within a box."""
+    box: tuple[float, float] | None = None
+    """Where to search when nobody knows better; None: around the nominal."""
+    lower: float = 0.0
+    upper: float = math.inf
+    """Least and greatest possible value; a `log` kind must also be above zero."""
+
+
+KINDS: dict[str, Kind] = {
+    # command
+    "delay": Kind("s", "logit", (0.0, 0.04)),
+    "slew_rate": Kind("command unit/s", "log"),
+    # controller
+    "kp": Kind("N·m/rad", "log"),
+    "kd": Kind("N·m·s/rad", "logit"),
+    "velocity_filter": Kind("s", "logit", (0.0, 0.05)),
+    "duty_gain": Kind("1/rad", "log"),
+    "max_duty": Kind("1", "logit", (0.8, 1.0), upper=1.0),
+    # motor
+    "torque_constant": Kind("N·m/A", "log"),
+    "back_emf_constant": Kind("V·s/rad", "log"),
+    "resistance": Kind("Ω", "log"),
+    "inductance": Kind("H", "log"),
+    "supply_voltage": Kind("V", "log"),
+    "current_limit": Kind("A", "log"),
+    "stall_torque": Kind("N·m", "log"),
+    "no_load_speed": Kind("rad/s", "log"),
+    "thermal_resistance": Kind("K/W", "log"),
+    "thermal_capacity": Kind("J/K", "log"),
+    "temperature_coefficient": Kind("1/K", "logit", (0.0, 0.006)),
+    "ambient_temperature": Kind("°C", "identity", (0.0, 45.0), lower=-273.15),
+    "reference_temperature": Kind("°C", "identity", (20.0, 25.0), lower=-273.15),
+    "warn_temperature": Kind("°C", "identity", (50.0, 120.0), lower=-273.15),
+    "max_temperature": Kind("°C", "identity", (60.0, 150.0), lower=-273.15),
+    # limits
+    "strength": Kind("1", "log", (0.7, 1.3)),
+    "soft_saturation": Kind("N·m", "log"),
+    "torque_limit": Kind("N·m", "log"),
+    # gearbox
+    "coulomb_friction": Kind("N·m", "logit", (0.0, 0.2)),
+    "damping": Kind("N·m·s/rad", "logit", (0.0, 1.0)),
+    "stribeck_friction": Kind("N·m", "logit", (0.0, 0.2)),
+    "stribeck_velocity": Kind("rad/s", "log", (0.1, 3.0)),
+    "stribeck_exponent": Kind("1", "log", (1.0, 10.0)),
+    "load_friction": Kind("1", "logit", (0.0, 0.5)),
+    "load_friction_motor": Kind("1", "logit", (0.0, 0.5)),
+    "load_friction_external": Kind("1", "logit", (0.0, 0.5)),
+    "stribeck_load_friction": Kind("1", "logit", (0.0, 1.0)),
+    "stribeck_load_friction_motor": Kind("1", "logit", (0.0, 1.0)),
+    "stribeck_load_friction_external": Kind("1", "logit", (0.0, 1.0)),
+    "quadratic_load_friction_motor": Kind("1/(N·m)", "logit", (0.0, 0.01)),
+    "quadratic_load_friction_external": Kind("1/(N·m)", "logit", (0.0, 0.01)),
+    # structure that an engine writes; the law does not read it
+    "armature": Kind("kg·m²", "log"),
+    "backlash": Kind("rad", "logit", (0.0, 0.1)),
+}
+
+
+class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """One stage of the pipeline as a file describes it; abstract."""
+
+    def __post_init__(self) -> None:
+        for kind, value in collect_numbers(self).items():
+            check_number(kind, value, owner=str(self.__struct_config__.tag))
+
+
+def compute_box(kind: str, nominal: float) -> tuple[float, float]:
+    """Default search box: the kind's own, widened to hold `nominal`, or around it."""
+    described = KINDS[kind]
+    spread = abs(nominal) if nominal else 1.0
+    if described.box is None:
+        least = spread / 3 if described.transform == "log" else 0.0
+        return least, min(3 * spread, described.upper)
+    lower, upper = described.box
+    if not lower <= nominal <= upper:
+        lower = min(lower, nominal - spread / 2)
+        upper = max(upper, nominal + spread)
+    return max(lower, described.lower), min(upper, described.upper)
+
+
+def is_possible(kind: str, value: float) -> bool:
+    """Whether a finite `value` lies in the possible range of the kind."""
+    described = KINDS[kind]
+    above = value > 0 if described.transform == "log" else value >= described.lower
+    return math.isfinite(value) and above and value <= described.upper
+
+
+def check_number(kind: str, value: float, *, owner: str) -> None:
+    """Raises `BadActuator` for a number outside the possible range of its kind."""
+    if is_possible(kind, value):
+        return
+    described = KINDS[kind]
+    if described.transform == "log":
+        range_in_words = "above 0"
+    elif math.isinf(described.upper):
+        range_in_words = f"at least {described.lower:g}"
+    else:
+        range_in_words = f"from {described.lower:g} to {described.upper:g}"
+    raise BadActuator(
+        f"{owner}: {kind} is {value:g}; it must be {range_in_words}.",
+        hint=f"Its unit is {described.unit}.",
+    )
+
+
+def collect_numbers(description: msgspec.Struct) -> dict[str, float]:
+    """The numbers of e in a description and in the descriptions inside it, by kind."""
+    numbers: dict[str, float] = {}
+    for field in description.__struct_fields__:
+        value = getattr(description, field)
+        if isinstance(value, msgspec.Struct):
+            numbers |= collect_numbers(value)
+        elif field in KINDS and value is not None:
+            numbers[field] = float(value)
+    return numbers
+
+
+def collect_choices(description: msgspec.Struct) -> tuple[object, ...]:
+    """What distinguishes descriptions other than the size of their numbers."""
+    choices: list[object] = [type(description)]
+    for field in description.__struct_fields__:
+        value = getattr(description, field)
+        if isinstance(value, msgspec.Struct):
+            choices.append(collect_choices(value))
+        else:
+            choices.append(value is None if field in KINDS else value)
+    return tuple(choices)

@@ -1,0 +1,53 @@
+"""NumPy's archive: one array per signal, `time` first, the sidecar as JSON text."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from realworthy.errors import BadFile
+from realworthy.recordings.formats.format import Format
+from realworthy.recordings.recording import Recording
+from realworthy.recordings.sidecar import Sidecar, from_json, to_json
+from realworthy.recordings.signals import Table
+
+SIDECAR = "__sidecar__"
+
+
+def read(path: Path) -> tuple[Table, Sidecar | None]:
+    """Every one-dimensional array of numbers, and the sidecar if there is one."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise BadFile(path, "there is no such file.") from None
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):
+        raise BadFile(path, "it is not an archive of plain NumPy arrays.") from None
+    text = arrays.pop(SIDECAR, None)
+    for name, values in arrays.items():
+        if values.ndim != 1 or values.dtype.kind not in "fiub":
+            raise BadFile(
+                path,
+                f"'{name}' is an array of {values.dtype} with shape {values.shape}.",
+                hint="A recording has one number per row and signal: one array each.",
+            )
+    table = {name: values.astype(np.float64) for name, values in arrays.items()}
+    return table, None if text is None else from_json(str(text), path)
+
+
+def write(recording: Recording, path: Path) -> None:
+    """Without compression: noise does not get smaller."""
+    arrays = {
+        "time": recording.time,
+        **recording.signals,
+        SIDECAR: np.array(to_json(recording.sidecar)),
+    }
+    with zipfile.ZipFile(path, "w") as archive:  # np.savez reserves the name 'file'
+        for name, values in arrays.items():
+            data = io.BytesIO()
+            np.lib.format.write_array(data, values, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data.getvalue())
+
+
+FORMAT = Format(read=read, write=write, embeds=True)

@@ -1,0 +1,97 @@
+"""DFKI double pendulum (acrobot, pendubot): torque commands at both joints.
+
+`tau_con` is what the controller sent, its friction compensation `tau_fric` included:
+the measured torque follows `tau_con` with 1.0 and adds nothing of `tau_fric`. Torque
+pulses of the perturbed runs, `tau_pert`, came on top. In every run the measured torque
+follows the command two rows later, 4 ms at 500 Hz and 60 ms at 33 Hz.
+"""
+
+from pathlib import Path
+
+from realworthy.errors import BadFile
+from realworthy.recordings.formats.csv import open_text, read_table
+from realworthy.recordings.importers.importer import (
+    Imported,
+    Importer,
+    column,
+    drop_bad_rows,
+    find_files,
+    select,
+)
+from realworthy.recordings.sidecar import Sidecar, SignalSource
+
+JOINTS = {"shoulder": 1, "elbow": 2}
+
+QUANTITIES = {
+    "position": "pos_meas",
+    "velocity": "vel_meas",
+    "torque": "tau_meas",
+    "command": "tau_sent",
+}
+EXTRAS = {
+    "position_filtered": "pos_filt",
+    "velocity_filtered": "vel_filt",
+    "friction_compensation": "tau_fric",
+    "perturbation": "tau_pert",
+    "position_reference": "pos_des",
+    "velocity_reference": "vel_des",
+    "torque_reference": "tau_des",
+}
+OPTIONAL = frozenset(f"{joint}.{extra}" for joint in JOINTS for extra in EXTRAS)
+COLUMNS: dict[str, SignalSource] = {
+    "time": column("time"),
+    **{
+        f"{joint}.{quantity}": column(f"{name}{number}")
+        for joint, number in JOINTS.items()
+        for quantity, name in (QUANTITIES | EXTRAS).items()
+    },
+}
+NOTES: dict[str, object] = {
+    "command": "tau_con (friction compensation included) plus tau_pert where logged",
+    "torque": "from the drive's current; follows the command two rows later",
+}
+
+
+def find(path: Path) -> list[Path]:
+    """Tables whose heading has `pos_meas1`."""
+    files = find_files(path, ("*.csv", "*.csv.gz"))
+    return [file for file in files if "pos_meas1" in _heading(file)]
+
+
+def read(path: Path, given: Sidecar) -> list[Imported]:
+    """One run; runs of one controller without perturbations repeat each other."""
+    raw = read_table(path)
+    for i in JOINTS.values():
+        if f"tau_con{i}" in raw:
+            raw[f"tau_sent{i}"] = raw[f"tau_con{i}"] + raw.get(f"tau_pert{i}", 0.0)
+    table = select(raw, COLUMNS, path=path, optional=OPTIONAL)
+    table, dropped = drop_bad_rows(table)
+    folder = path.parent.name
+    is_sysid = folder.startswith("design_")
+    design = (
+        folder.removeprefix("design_").removesuffix("_sysid") if is_sysid else "C.1"
+    )
+    repeats = folder.startswith(("acrobot_", "pendubot_")) and "perturbed" not in folder
+    sidecar = Sidecar(
+        twin="double_pendulum",
+        command_kind="torque",
+        repeat_group=folder if repeats else None,
+        notes={"design": design, "experiment": folder, **NOTES, **dropped},
+    )
+    return [Imported(table=table, sidecar=sidecar, source=path)]
+
+
+def _heading(path: Path) -> str:
+    try:
+        with open_text(path) as file:
+            return file.readline(4096)
+    except BadFile:
+        return ""
+
+
+IMPORTER = Importer(
+    summary="DFKI double pendulum, torque commands at shoulder and elbow",
+    layout="a .csv[.gz] with pos_meas1, vel_meas1, tau_con1, tau_meas1 and so on",
+    find=find,
+    read=read,
+)

@@ -1,0 +1,189 @@
+"""ROS 1 and ROS 2 bags, read without ROS.
+
+`JointState` gives positions, velocities and torques by joint; on a topic with `command`
+in its name, commands. `Imu` and `Float64MultiArray` give columns named after their
+topic: `/imu/data` gives `imu_data.gyro.x`, `/servo/commands` gives
+`servo_commands.command.0`, which the sidecar's mapping turns into signals. Everything
+is brought onto the times of the joint states.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from realworthy.errors import BadFile, MissingExtra
+from realworthy.recordings.align import merge
+from realworthy.recordings.importers.importer import (
+    Imported,
+    Importer,
+    drop_bad_rows,
+    find_files,
+)
+from realworthy.recordings.recording import Recording
+from realworthy.recordings.sidecar import Sidecar
+from realworthy.recordings.signals import Table, is_held
+
+Row = tuple[int, int, dict[str, float]]
+"""Header stamp [ns], time of writing [ns], numbers by column."""
+
+FAR = 10_000_000_000
+"""Header stamps this far from the time of writing [ns] come from another clock."""
+
+
+def find(path: Path) -> list[Path]:
+    """Bags: `.bag` files, and folders with a `metadata.yaml` beside their storage."""
+    if path.is_file():
+        if path.suffix == ".bag":
+            return [path]
+        path = path.parent
+        return [path] if (path / "metadata.yaml").is_file() else []
+    folders = [f.parent for f in find_files(path, ("metadata.yaml",)) if _stores(f)]
+    return sorted([*folders, *find_files(path, ("*.bag",))])
+
+
+def read(path: Path, given: Sidecar) -> list[Imported]:
+    """The bag on one clock that begins at zero with the first message."""
+    rows = _read_rows(path)
+    if not rows:
+        raise BadFile(
+            path,
+            "it has no topic of type JointState, Imu or Float64MultiArray.",
+            hint="Other messages need a converter of your own to .csv.",
+        )
+    clocks = {key: _find_clock(found) for key, found in rows.items()}
+    stamps = {
+        key: np.array([row[0 if clocks[key] == "header" else 1] for row in found])
+        for key, found in rows.items()
+    }
+    origin = min(int(values[0]) for values in stamps.values())
+    parts, notes = [], {"start_unix_s": origin * 1e-9, "clock": _by_topic(clocks)}
+    for key in sorted(rows, key=_rank):
+        columns = [row[2] for row in rows[key]]
+        table = {name: np.array([c[name] for c in columns]) for name in columns[0]}
+        empty = [name for name, values in table.items() if np.all(np.isnan(values))]
+        table = {name: values for name, values in table.items() if name not in empty}
+        time = (stamps[key] - origin) * 1e-9
+        table, dropped = drop_bad_rows({"time": time, **table})
+        if empty or dropped:
+            notes[key[0]] = {**dropped, **({"always_nan": empty} if empty else {})}
+        parts.append(table)
+    joined = _join(parts)
+    table = {"time": joined.time, **joined.signals}
+    return [Imported(table=table, sidecar=Sidecar(notes=notes), source=path)]
+
+
+Key = tuple[str, frozenset[str]]
+"""Topic and the columns of one message: a topic may carry several kinds of rows."""
+
+
+def _rank(key: Key) -> tuple[bool, str, list[str]]:
+    """Joint states first: their times are kept."""
+    topic, names = key
+    is_state = any(name.endswith(".position") for name in names)
+    return not is_state, topic, sorted(names)
+
+
+def _join(parts: list[Table]) -> Recording:
+    end = parts[0]["time"][-1]
+    recordings = []
+    for part in parts:
+        time, signals = part["time"], {n: v for n, v in part.items() if n != "time"}
+        if signals and all(map(is_held, signals)) and time[-1] < end:
+            # The last command stays in force until another comes.
+            time = np.append(time, end)
+            signals = {n: np.append(v, v[-1]) for n, v in signals.items()}
+        recordings.append(Recording(time, signals))
+    return merge(recordings)
+
+
+def _find_clock(rows: list[Row]) -> str:
+    """`header` where stamps are set and near the time of writing, else `log`."""
+    offsets = [abs(stamp - logged) for stamp, logged, _ in rows]
+    return "header" if np.median(offsets) < FAR else "log"
+
+
+def _by_topic(clocks: Mapping[Key, str]) -> dict[str, str]:
+    return {topic: clock for (topic, _), clock in clocks.items()}
+
+
+def _read_rows(path: Path) -> dict[Key, list[Row]]:
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError:
+        raise MissingExtra("rosbags", "ros", need="Reading ROS bags") from None
+    rows: dict[Key, list[Row]] = {}
+    store = get_typestore(Stores.LATEST)  # for bags that do not describe their types
+    try:
+        with AnyReader([path], default_typestore=store) as reader:
+            wanted = [c for c in reader.connections if c.msgtype in CONVERTERS]
+            if not wanted:  # to messages(), none means all
+                return {}
+            for connection, logged, data in reader.messages(wanted):
+                message: Any = reader.deserialize(data, connection.msgtype)
+                columns = CONVERTERS[connection.msgtype](message, connection.topic)
+                columns = dict(columns)
+                stamp = _find_stamp(message)
+                key = connection.topic, frozenset(columns)
+                rows.setdefault(key, []).append((stamp, logged, columns))
+    except AnyReaderError as error:
+        raise BadFile(path, f"it is not a whole ROS bag ({error}).") from None
+    return rows
+
+
+def _find_stamp(message: Any) -> int:
+    header = getattr(message, "header", None)
+    return 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
+
+
+def _convert_joints(message: Any, topic: str) -> Iterator[tuple[str, float]]:
+    if "command" in topic:
+        ends = (".command", ".command.velocity", ".command.torque")
+    else:
+        ends = (".position", ".velocity", ".torque")
+    for values, end in zip(
+        (message.position, message.velocity, message.effort), ends, strict=True
+    ):
+        for joint, value in zip(message.name, values, strict=False):  # may be empty
+            yield joint + end, float(value)
+
+
+def _convert_imu(message: Any, topic: str) -> Iterator[tuple[str, float]]:
+    element = _element(topic)
+    for quantity, vector, axes in (
+        ("orientation", message.orientation, "wxyz"),
+        ("gyro", message.angular_velocity, "xyz"),
+        ("accelerometer", message.linear_acceleration, "xyz"),
+    ):
+        for axis in axes:
+            yield f"{element}.{quantity}.{axis}", float(getattr(vector, axis))
+
+
+def _convert_array(message: Any, topic: str) -> Iterator[tuple[str, float]]:
+    for i, value in enumerate(message.data):
+        yield f"{_element(topic)}.command.{i}", float(value)
+
+
+def _element(topic: str) -> str:
+    return topic.strip("/").replace("/", "_").replace(".", "_")
+
+
+def _stores(metadata: Path) -> bool:
+    endings = (".db3", ".mcap", ".db3.zstd", ".mcap.zstd")
+    return any(file.name.endswith(endings) for file in metadata.parent.iterdir())
+
+
+CONVERTERS = {
+    "sensor_msgs/msg/JointState": _convert_joints,
+    "sensor_msgs/msg/Imu": _convert_imu,
+    "std_msgs/msg/Float64MultiArray": _convert_array,
+}
+
+IMPORTER = Importer(
+    summary="ROS 1 and ROS 2 bags: joint states, IMUs, command arrays",
+    layout="a .bag file, or a folder with metadata.yaml and .db3 or .mcap files",
+    find=find,
+    read=read,
+)

@@ -1,0 +1,101 @@
+"""Columns of a file into signals, as the sidecar's `mapping` says.
+
+    signal(t) = sign · scale · source(t + delay) + offset
+
+`delay` says how late the column is, so the signal is the column moved earlier by it:
+measurements on the line between rows, commands held. Rows for which a delayed column
+has no value yet, or none any more, are cut off for every signal. A column that is the
+source of a signal gives up its own name; every other column stays, unless a mapped
+signal takes its name.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from realworthy.errors import BadRecording, UnknownName
+from realworthy.recordings.checks import check_finite, check_lengths, check_time
+from realworthy.recordings.recording import Recording
+from realworthy.recordings.resample import hold, interpolate
+from realworthy.recordings.sidecar import Sidecar, SignalSource
+from realworthy.recordings.signals import Table, Values, is_held
+
+
+def build_recording(
+    table: Table, sidecar: Sidecar | None = None, source: Path | None = None
+) -> Recording:
+    """Applies the sidecar's mapping to `table` and checks what comes out.
+
+    The mapping leaves the sidecar for `notes.applied_mapping`, so that a recording that
+    is saved and loaded again is not mapped twice.
+    """
+    sidecar = Sidecar() if sidecar is None else sidecar
+    owner = f"'{source.name}'" if source else "the table"
+    signals = apply_mapping(table, sidecar.mapping, owner=owner)
+    if "time" not in signals:
+        raise BadRecording(
+            f"{owner} has no column 'time'.",
+            hint="Name the clock in seconds 'time', or say in the sidecar: "
+            f"mapping: {{time: {{source: {next(iter(table), 'stamp')}}}}}",
+        )
+    if sidecar.mapping:
+        applied = msgspec.to_builtins(sidecar.mapping)
+        notes = {**sidecar.notes, "applied_mapping": applied}
+        sidecar = msgspec.structs.replace(sidecar, mapping={}, notes=notes)
+    time = signals.pop("time")
+    return Recording(time, signals, sidecar, source)
+
+
+def apply_mapping(
+    table: Table, mapping: Mapping[str, SignalSource], *, owner: str
+) -> Table:
+    """The mapped signals in the places of their sources, with what is not mapped."""
+    for name, entry in mapping.items():
+        if (column := entry.source or name) not in table:
+            raise UnknownName(
+                "column",
+                column,
+                list(table),
+                owner=owner,
+                hint=f"The mapping of '{name}' asks for it.",
+            )
+    signals: Table = {}
+    for column, values in table.items():
+        made = {n: e for n, e in mapping.items() if (e.source or n) == column}
+        signals.update({name: _scale(values, name, e) for name, e in made.items()})
+        if not made and column not in mapping:
+            signals[column] = values
+    if delays := {n: e.delay for n, e in mapping.items() if n != "time" and e.delay}:
+        signals = _shift(signals, delays, owner=owner)
+    return signals
+
+
+def _scale(values: Values, name: str, entry: SignalSource) -> Values:
+    scaled = entry.sign * entry.scale * values + entry.offset
+    if name == "time":  # a late clock: what it stamps t happened at t - delay
+        return scaled - entry.delay
+    return scaled
+
+
+def _shift(signals: Table, delays: Mapping[str, float], *, owner: str) -> Table:
+    if "time" not in signals:
+        return signals  # the caller says so
+    time = signals["time"]
+    check_lengths(time, signals, owner=owner)
+    check_finite({"time": time}, time, owner=owner)
+    check_time(time, owner=owner)
+    early = max(0.0, *(-delay for delay in delays.values()))
+    late = max(0.0, *delays.values())
+    keep = (time >= time[0] + early) & (time <= time[-1] - late)
+    if np.count_nonzero(keep) < 2:
+        raise BadRecording(
+            f"{owner} covers {time[-1] - time[0]:g} s, too little for its delays.",
+            hint="Delays are seconds; look at the sidecar's mapping.",
+        )
+    moved = {name: values[keep] for name, values in signals.items()}
+    for name, delay in delays.items():
+        law = hold if is_held(name) else interpolate
+        moved[name] = law(time, signals[name], time[keep] + delay)
+    return moved

@@ -1,0 +1,140 @@
+"""What a recording's numbers do not say: its robot, its commands, how to read it.
+
+A sidecar lies beside its file as `<name>.yaml` (`run.yaml` for `run.csv.gz`), or inside
+it where the format has room (npz, parquet, mcap). Every key is optional: a missing one
+is estimated or asked for, never guessed silently.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from realworthy import artefacts
+from realworthy.errors import BadFile
+
+SCHEMA = 1
+
+CommandKind = Literal["position", "velocity", "torque", "voltage"]
+
+
+class SignalSource(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """How one signal is made: sign · scale · source(time + delay) + offset."""
+
+    source: str | None = None
+    """Column to read; the signal's own name when not given."""
+    sign: Literal[1, -1] = 1
+    scale: float = 1.0
+    """Factor to SI units: 0.017453292519943295 turns degrees into radians."""
+    offset: float = 0.0
+    """Added last, in SI units."""
+    delay: float = 0.0
+    """Seconds by which the column is late: what it says at t happened at t - delay."""
+
+
+class Gains(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What the drive itself closed the loop with."""
+
+    kp: float | None = None
+    """Stiffness [N·m/rad], or [N·m·s/rad] around a velocity."""
+    kd: float | None = None
+    """Damping [N·m·s/rad]."""
+
+
+class Noise(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Standard deviations of what the sensors add."""
+
+    position: float | None = None
+    """[rad]"""
+    velocity: float | None = None
+    """[rad/s]"""
+    torque: float | None = None
+    """[N·m]"""
+
+
+class Sidecar(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """Facts about a recording; strict, so that a misspelt key is an error."""
+
+    # A factory, because a plain default would be left out of the file.
+    schema: int = msgspec.field(default_factory=lambda: SCHEMA)
+    twin: str | None = None
+    """The robot: a built-in name, `menagerie:<robot>` or a path."""
+    command_kind: CommandKind | None = None
+    """What `<joint>.command` asks for."""
+    rate: float | None = None
+    """Rows per second that the recorder meant to write [Hz]."""
+    gains: dict[str, Gains] = {}
+    """By joint."""
+    noise: Noise = Noise()
+    velocity_filter_hz: float | None = None
+    """Cut-off of the drive's velocity filter [Hz]."""
+    repeat_group: str | None = None
+    """Recordings with the same text here repeat one experiment."""
+    mapping: dict[str, SignalSource] = {}
+    """By signal; applied when the file is loaded, then kept in `notes`."""
+    notes: dict[str, object] = {}
+    """Anything else."""
+
+
+def plain_name(path: Path) -> str:
+    """The file's name without its format: `run` for `run.csv.gz`."""
+    name = path.name
+    for ending in (".gz", ".csv", ".npz", ".parquet", ".mcap", ".json", ".bag"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def sidecar_path(path: Path) -> Path:
+    """Where the sidecar of a file or folder lies."""
+    return path.with_name(plain_name(path) + ".yaml")
+
+
+def load_sidecar(path: Path | str) -> Sidecar:
+    """The sidecar in a YAML file."""
+    return artefacts.load(path, Sidecar, schema=SCHEMA)
+
+
+def to_json(sidecar: Sidecar) -> str:
+    """Text for the metadata of npz, parquet and mcap files."""
+    return msgspec.json.encode(sidecar).decode()
+
+
+def from_json(text: str | bytes, path: Path) -> Sidecar:
+    """The sidecar embedded in `path`."""
+    try:
+        sidecar = msgspec.json.decode(text, type=Sidecar)
+    except msgspec.MsgspecError as error:
+        raise BadFile(
+            path,
+            f"its embedded sidecar cannot be read: {error}.",
+            hint="A newer Realworthy may have written it; "
+            "try: pip install --upgrade realworthy",
+        ) from None
+    if sidecar.schema > SCHEMA:
+        raise BadFile(
+            path,
+            f"its sidecar has schema {sidecar.schema}; this Realworthy reads {SCHEMA}.",
+            hint="Try: pip install --upgrade realworthy",
+        )
+    return sidecar
+
+
+def overlay(base: Sidecar, top: Sidecar) -> Sidecar:
+    """`base` with every key that `top` gives; their notes, gains and mappings join."""
+    given = {key: getattr(top, key) for key in msgspec.to_builtins(top)}
+    for key in ("gains", "mapping", "notes"):
+        if key in given:
+            given[key] = {**getattr(base, key), **given[key]}
+    return msgspec.structs.replace(base, **given)

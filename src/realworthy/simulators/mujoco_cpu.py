@@ -1,0 +1,292 @@
+"""Worlds on all cores of the CPU, through MuJoCo's own batch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch, SimulationError
+from numpy.typing import ArrayLike, NDArray
+
+from realworthy.simulators.laws import ExplicitLaws
+from realworthy.simulators.simulator import Array, Outcome, Simulator, Worlds
+from realworthy.twins import BoundTwin, Twin, bind
+from realworthy.twins.compiled import OWN_PREFIX
+
+_VELOCITY_STAGE = mujoco.mjtStage.mjSTAGE_VEL
+_ALL_STAGES = mujoco.mjtStage.mjSTAGE_ACC  # also what only a step would compute
+_NO_STAGE = mujoco.mjtStage.mjSTAGE_NONE
+_DIVERGED = (
+    int(mujoco.mjtWarning.mjWARN_BADQPOS),
+    int(mujoco.mjtWarning.mjWARN_BADQVEL),
+    int(mujoco.mjtWarning.mjWARN_BADQACC),
+    int(mujoco.mjtWarning.mjWARN_BADCTRL),
+    int(mujoco.mjtWarning.mjWARN_INERTIA),
+)
+_OVERFLOW = (
+    int(mujoco.mjtWarning.mjWARN_CONTACTFULL),
+    int(mujoco.mjtWarning.mjWARN_CNSTRFULL),
+)
+Floats = NDArray[np.float64]
+
+
+class SubstepEffect(ABC):
+    """Something that acts on every world before each substep, beyond what a twin has."""
+
+    @abstractmethod
+    def start(self, simulator: "MujocoCpu") -> None:
+        """Takes hold of the arrays that it needs, before the first step."""
+
+    @abstractmethod
+    def reset(self, worlds: NDArray[np.intp]) -> None:
+        """Forgets what happened in some worlds."""
+
+    @abstractmethod
+    def act(self) -> None:
+        """Adds to `qfrc_applied`, or moves fields, for the coming substep."""
+
+
+class MujocoCpu(Simulator):
+    """`world_count` worlds of a twin; results are the same at any thread count.
+
+    Arrays are float64 numpy views; `torch.from_dlpack` shares them.
+    """
+
+    def __init__(
+        self,
+        twin: BoundTwin | Twin,
+        world_count: int,
+        *,
+        substeps: int = 4,
+        thread_count: int = 0,
+        effects: Sequence[SubstepEffect] = (),
+    ) -> None:
+        self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
+        self.world_count, self.substeps = world_count, substeps
+        self._batch = Batch(self.bound.model, world_count, thread_count)
+        # outputs read zero until a call unless they are bound before it
+        self._arrays = {"sensordata": self._batch.bind("sensordata")}
+        self._fields = {name: self._expand(name) for name in self.bound.fields}
+        self._initial_qpos = self._own("own.initial_qpos")
+        self._initial_qvel = self._own("own.initial_qvel")
+        self._push = self._own("own.push")
+        self._has_pushes = "own.push" in self.bound.fields
+        self._ctrl = self._batch.bind("ctrl")
+        self._histories = _history_places(self.bound.model)
+        self._laws = ExplicitLaws(self.bound, world_count, self._own, self._batch)
+        self._outcomes = np.zeros(world_count, dtype=np.int64)
+        self._seen = self._batch.warning.copy()
+        self._effects = tuple(effects)
+        for effect in self._effects:
+            effect.start(self)
+        self.reset()
+
+    @property
+    def thread_count(self) -> int:
+        return self._batch.nthread
+
+    def write(self, samples: ArrayLike, worlds: Worlds = None) -> None:
+        ids = self.check_worlds(worlds)
+        samples = self.bound.check_samples(samples)
+        samples = np.broadcast_to(samples, (len(ids), samples.shape[1]))
+        self.bound.write(self._fields, ids, samples)
+        if self.bound.needs_constants and len(ids):
+            self._batch.set_const(ids)
+
+    def reset(
+        self,
+        worlds: Worlds = None,
+        *,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+    ) -> None:
+        ids = self.check_worlds(worlds)
+        if not len(ids):
+            return
+        self._batch.reset(ids, stage=_NO_STAGE)
+        self._batch.bind("qpos")[ids] = (
+            self._initial_qpos[ids] if qpos is None else qpos
+        )
+        self._batch.bind("qvel")[ids] = (
+            self._initial_qvel[ids] if qvel is None else qvel
+        )
+        self._ctrl[ids] = 0.0 if command is None else command
+        self._outcomes[ids] = Outcome.OK
+        self._batch.warning[ids] = 0
+        self._seen[ids] = 0
+        self._fill_command_histories(ids)
+        self._batch.forward(ids, _ALL_STAGES)
+        self._fill_sensor_histories(ids)
+        self._laws.reset(ids, self._ctrl)
+        for effect in self._effects:
+            effect.reset(ids)
+
+    def step(self, command: ArrayLike | Array) -> None:
+        if self._has_pushes:
+            self._apply_pushes()
+        alive = None if not self._outcomes.any() else self._alive()
+        if self._laws or self._effects:
+            self._step_by_substeps(np.asarray(command), alive)
+        else:
+            self._ctrl[:] = command
+            self._advance(alive, self.substeps)
+        self._note_outcomes()
+
+    def array(self, name: str) -> Floats:
+        if name not in self._arrays:
+            self._arrays[name] = self._batch.bind(name)
+            self._batch.forward(stage=_ALL_STAGES)
+        return self._arrays[name]
+
+    def field(self, name: str) -> Floats:
+        if name in self._fields:
+            values = self._fields[name].view()
+        elif name.startswith(OWN_PREFIX):
+            values = self._own(name)
+        else:
+            found = self._batch.expanded(name)
+            shared = np.asarray(self.bound.compiled.nominal(name))
+            values = np.broadcast_to(shared, (self.world_count, *shared.shape))
+            values = values if found is None else found
+        values = values.view()
+        values.flags.writeable = False
+        return values
+
+    def expand(self, name: str) -> Floats:
+        """Live (worlds, …) values of a model field, for effects that keep moving it."""
+        return self._fields[name] if name in self._fields else self._batch.expand(name)
+
+    def model(self, world: int) -> mujoco.MjModel:
+        """A copy of one world's model, to render it or to compute with it."""
+        return self._batch.get_model(world)
+
+    def data(self, world: int) -> mujoco.MjData:
+        """A copy of one world's state, with everything derived from it."""
+        data = self._batch.get_data(world)
+        mujoco.mj_forward(self.model(world), data)
+        return data
+
+    def state(self, worlds: Worlds = None) -> Floats:
+        ids = self.check_worlds(worlds)
+        return np.concatenate([self._batch.state[ids], self._laws.state(ids)], axis=1)
+
+    def restore(self, state: ArrayLike, worlds: Worlds = None) -> None:
+        ids = self.check_worlds(worlds)
+        state = np.asarray(state, dtype=np.float64)
+        width = self._batch.nstate
+        self._batch.state[ids] = state[:, :width]
+        self._laws.restore(state[:, width:], ids)
+        self._outcomes[ids] = Outcome.OK
+        self._batch.forward(ids, _ALL_STAGES)
+
+    def outcomes(self) -> NDArray[np.int64]:
+        return self._outcomes.copy()
+
+    def _expand(self, name: str) -> Floats:
+        if name.startswith(OWN_PREFIX):
+            nominal = self.bound.compiled.nominal(name)
+            return np.repeat(nominal[None], self.world_count, axis=0)
+        return self._batch.expand(name)
+
+    def _own(self, name: str) -> Floats:
+        """A field of ours: per world where the bound space moves it, else shared."""
+        if name in self._fields:
+            return self._fields[name]
+        nominal = self.bound.compiled.nominal(name)
+        return np.broadcast_to(nominal, (self.world_count, *nominal.shape))
+
+    def _alive(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self._outcomes != Outcome.DIVERGED)
+
+    def _advance(self, alive: NDArray[np.intp] | None, substeps: int) -> None:
+        try:
+            self._batch.step(alive, substeps, _VELOCITY_STAGE)
+        except SimulationError as error:
+            self._outcomes[error.ids] = Outcome.DIVERGED
+
+    def _step_by_substeps(
+        self, command: Floats, alive: NDArray[np.intp] | None
+    ) -> None:
+        for _ in range(self.substeps):
+            if self._laws:
+                self._laws.write_torques(command, self._ctrl)
+            else:
+                self._ctrl[:] = command
+            for effect in self._effects:
+                effect.act()
+            self._advance(alive, 1)
+
+    def _apply_pushes(self) -> None:
+        time = self._batch.bind("time")[:, None]
+        start, duration = self._push[..., 3], self._push[..., 4]
+        acting = (time >= start) & (time < start + duration)
+        forces = self._batch.bind("xfrc_applied")
+        forces[..., :3] = np.where(acting[..., None], self._push[..., :3], 0.0)
+
+    def _note_outcomes(self) -> None:
+        warning = self._batch.warning
+        if np.array_equal(warning, self._seen):
+            return
+        risen = warning > self._seen
+        overflow = risen[:, _OVERFLOW].any(1) & (self._outcomes == Outcome.OK)
+        self._outcomes[overflow] = Outcome.CONTACT_OVERFLOW
+        self._outcomes[risen[:, _DIVERGED].any(1)] = Outcome.DIVERGED
+        self._seen[:] = warning
+
+    def _fill_command_histories(self, ids: NDArray[np.intp]) -> None:
+        history = self._batch.bind("history")
+        for places, control in self._histories:
+            history[np.ix_(ids, places)] = self._ctrl[ids, control][:, None]
+
+    def _fill_sensor_histories(self, ids: NDArray[np.intp]) -> None:
+        fill_sensor_histories(self._batch, self.bound.model, ids)
+
+
+def _history_places(
+    model: mujoco.MjModel,
+) -> list[tuple[NDArray[np.intp], int]]:
+    """For each control of each actuator with a history: where its values are kept.
+
+    Found by asking MuJoCo to fill a history and looking what changed, so that nothing
+    here depends on how it lays the buffer out.
+    """
+    found = []
+    data = mujoco.MjData(model)
+    for actuator in range(model.nactuator):
+        samples = int(model.actuator_history[actuator, 0])
+        width = int(model.actuator_ctrlnum[actuator])
+        first = int(model.actuator_ctrladr[actuator])
+        if samples == 0:
+            continue
+        for k in range(width):
+            values = np.zeros((samples, width))
+            values[:, k] = 1.0
+            mujoco.mj_resetData(model, data)
+            before = data.history.copy()
+            mujoco.mj_initCtrlHistory(model, data, actuator, None, values.ravel())
+            found.append((np.flatnonzero(data.history != before), first + k))
+    return found
+
+
+def fill_sensor_histories(
+    batch: Batch, model: mujoco.MjModel, ids: NDArray[np.intp]
+) -> None:
+    """Fills delayed sensors of some worlds with what they would measure now."""
+    delayed = np.flatnonzero(model.sensor_history[:, 0] > 0)
+    if not len(delayed):
+        return
+    history = batch.bind("history")
+    data = mujoco.MjData(model)
+    for world in ids.tolist():
+        batch.get_data(world, data)
+        own = batch.get_model(world)
+        own.sensor_delay[:] = 0.0
+        mujoco.mj_forward(own, data)
+        for sensor in delayed.tolist():
+            first, width = int(own.sensor_adr[sensor]), int(own.sensor_dim[sensor])
+            now = data.sensordata[first : first + width]
+            values = np.tile(now, int(own.sensor_history[sensor, 0]))
+            mujoco.mj_initSensorHistory(own, data, sensor, None, values, 0.0)
+        history[world] = data.history
+    batch.forward(ids, _ALL_STAGES)

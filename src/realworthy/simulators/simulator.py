@@ -1,0 +1,154 @@
+"""The contract of every simulator: many worlds of one twin, each with its own e."""
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from realworthy.errors import RealworthyError, UnknownName
+from realworthy.twins import BoundTwin
+from realworthy.twins.measured import command_names, signal_names
+
+Array: TypeAlias = Any
+"""A numpy array, or a torch tensor on the simulator's device; shared, not copied."""
+Worlds = Sequence[int] | NDArray[np.intp] | None
+"""Which worlds; None means all."""
+
+
+class Outcome(enum.IntEnum):
+    """How a world has fared since its last reset."""
+
+    OK = 0
+    DIVERGED = 1
+    """Its state is not finite or beyond reason; it stands still until reset."""
+    CONTACT_OVERFLOW = 2
+    """It had more contacts or constraints than there was room for."""
+
+
+class Simulator(ABC):
+    """Many worlds of one twin, stepped together.
+
+    A *step* is one control period: `substeps` physics steps with one command held.
+    Arrays that it hands out are live and shared: read them after each call, copy what
+    must last. Whatever goes wrong inside a world is its `Outcome`, never an exception.
+    """
+
+    bound: BoundTwin
+    world_count: int
+    substeps: int
+
+    @property
+    def timestep(self) -> float:
+        """[s] of one physics step."""
+        return float(self.bound.model.opt.timestep)
+
+    @property
+    def period(self) -> float:
+        """[s] of one control step."""
+        return self.timestep * self.substeps
+
+    @property
+    def signals(self) -> list[str]:
+        """Names of the columns of `array("sensordata")`, as in a recording."""
+        return signal_names(self.bound.model)
+
+    @property
+    def commands(self) -> list[str]:
+        """Names of the columns of a command, as in a recording."""
+        return command_names(self.bound.model)
+
+    @abstractmethod
+    def write(self, samples: ArrayLike, worlds: Worlds = None) -> None:
+        """Gives worlds their own e: (n, d) samples of the bound space, or (d,) for all.
+
+        Starts from the nominals; everything that MuJoCo derives is recomputed.
+        """
+
+    @abstractmethod
+    def reset(
+        self,
+        worlds: Worlds = None,
+        *,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+    ) -> None:
+        """Puts worlds back to time zero, at rest in the initial pose unless told.
+
+        Histories are filled as if `command` (zero by default) and the resulting
+        measurements had held for ever.
+        """
+
+    @abstractmethod
+    def step(self, command: ArrayLike | Array) -> None:
+        """One control period with (worlds, inputs) commands held."""
+
+    @abstractmethod
+    def array(self, name: str) -> Array:
+        """Live (worlds, …) values of `qpos`, `qvel`, `time`, `sensordata`, ….
+
+        After `step` everything that depends on position and velocity is current; forces
+        and accelerations are those of the last substep.
+        """
+
+    @abstractmethod
+    def field(self, name: str) -> NDArray[np.float64]:
+        """(worlds, …) per-world values of a model field, ours included; read-only."""
+
+    @abstractmethod
+    def state(self, worlds: Worlds = None) -> NDArray[np.float64]:
+        """(n, …) everything that the future depends on, delay histories included."""
+
+    @abstractmethod
+    def restore(self, state: ArrayLike, worlds: Worlds = None) -> None:
+        """Puts worlds into recorded states."""
+
+    @abstractmethod
+    def outcomes(self) -> NDArray[np.int64]:
+        """(worlds,) `Outcome` of each world since its reset."""
+
+    def sensor(self, name: str) -> Array:
+        """Live (worlds, width) values of a named sensor, such as `knee.position`."""
+        import mujoco
+
+        model = self.bound.model
+        index = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+        if index < 0:
+            names = {signal.rsplit(".", 1)[0] for signal in self.signals}
+            owner = f"twin '{self.bound.twin.name}'"
+            raise UnknownName("sensor", name, names, owner=owner, hint="")
+        first = int(model.sensor_adr[index])
+        data = self.array("sensordata")
+        return data[:, first : first + int(model.sensor_dim[index])]
+
+    def check_worlds(self, worlds: Worlds) -> NDArray[np.intp]:
+        """World numbers as an array; raises for one that does not exist."""
+        if worlds is None:
+            return np.arange(self.world_count)
+        ids = np.atleast_1d(np.asarray(worlds))
+        if ids.dtype == np.bool_:
+            ids = np.flatnonzero(ids)
+        ids = ids.astype(np.intp)
+        if len(ids) and (ids.min() < 0 or ids.max() >= self.world_count):
+            raise RealworthyError(
+                f"There is no world {ids.max()}; there are {self.world_count}, from 0."
+            )
+        return ids
+
+
+def describe_outcomes(outcomes: NDArray[np.int64], *, substeps: int) -> str:
+    """One sentence on worlds that did not fare well; empty if all did."""
+    parts = []
+    for outcome, remedy in (
+        (Outcome.DIVERGED, f"try substeps={2 * substeps} at half the time step"),
+        (Outcome.CONTACT_OVERFLOW, "allow more contacts per world"),
+    ):
+        bad = np.flatnonzero(outcomes == outcome)
+        if len(bad):
+            what = outcome.name.lower().replace("_", " ")
+            count = f"{len(bad)} of {len(outcomes)} worlds: {what}"
+            parts.append(f"{count} (first: world {bad[0]}); {remedy}.")
+    return " ".join(parts)

@@ -1,0 +1,62 @@
+"""What a twin can be told: one line per number of its command."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from realworthy.twins.bind import BoundTwin
+from realworthy.twins.measured import command_names
+from realworthy.twins.writers.actuators import (
+    is_dc_motor,
+    is_position_servo,
+    is_velocity_servo,
+)
+
+_ACTUATOR, _JOINT = mujoco.mjtObj.mjOBJ_ACTUATOR, mujoco.mjtObj.mjOBJ_JOINT
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """One number of a command."""
+
+    signal: str
+    """Such as `knee.command`."""
+    joint: str | None
+    """The joint that it drives, if it drives one."""
+    kind: str
+    """`position`, `velocity`, `torque` or `voltage`."""
+    lower: float
+    upper: float
+    """±inf where nothing clips it."""
+
+
+def describe_commands(bound: BoundTwin) -> tuple[CommandLine, ...]:
+    """The command of a bound twin, in order."""
+    model = bound.model
+    explicit = {drive.name: drive.law for drive in bound.drives}
+    signals = iter(command_names(model))
+    lines = []
+    for i in range(model.nactuator):
+        name = mujoco.mj_id2name(model, _ACTUATOR, i)
+        on_joint = model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT
+        target = int(model.actuator_trnid[i, 0])
+        joint = mujoco.mj_id2name(model, _JOINT, target) if on_joint else None
+        first = int(model.actuator_ctrladr[i])
+        for k in range(int(model.actuator_ctrlnum[i])):
+            kind = explicit[name].inputs[k] if name in explicit else _kind(model, i)
+            clipped = name not in explicit and model.actuator_ctrllimited[first + k]
+            low, high = model.actuator_ctrlrange[first + k]
+            ends = (float(low), float(high)) if clipped else (-np.inf, np.inf)
+            lines.append(CommandLine(next(signals), joint, kind, *ends))
+    return tuple(lines)
+
+
+def _kind(model: mujoco.MjModel, actuator: int) -> str:
+    if is_position_servo(model, actuator):
+        return "position"
+    if is_velocity_servo(model, actuator):
+        return "velocity"
+    if is_dc_motor(model, actuator):
+        return "voltage"
+    return "torque"

@@ -1,0 +1,83 @@
+"""What a robot with this body would measure, as sensors named like recorded signals."""
+
+import mujoco
+
+_SIMPLE = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+_JOINT_SENSORS = {
+    "position": mujoco.mjtSensor.mjSENS_JOINTPOS,
+    "velocity": mujoco.mjtSensor.mjSENS_JOINTVEL,
+    "torque": mujoco.mjtSensor.mjSENS_JOINTACTFRC,
+}
+_BASE_SENSORS = {
+    "position": mujoco.mjtSensor.mjSENS_FRAMEPOS,
+    "orientation": mujoco.mjtSensor.mjSENS_FRAMEQUAT,
+    "velocity": mujoco.mjtSensor.mjSENS_FRAMELINVEL,
+}
+AXES = {1: ("",), 3: (".x", ".y", ".z"), 4: (".w", ".x", ".y", ".z")}
+
+
+def add_sensors(spec: mujoco.MjSpec) -> None:
+    """Adds `<joint>.position|velocity|torque` and, for floating bodies, `base.…`.
+
+    The first floating body that carries joints is `base`; others keep their names. A
+    torque is that of the actuators on the joint.
+    """
+    existing = {sensor.name for sensor in spec.sensors}
+
+    def add(name: str, kind: mujoco.mjtSensor, on: mujoco.mjtObj, of: str) -> None:
+        if name not in existing:
+            spec.add_sensor(name=name, type=kind, objtype=on, objname=of)
+
+    for joint in spec.joints:
+        if joint.type in _SIMPLE:
+            for signal, kind in _JOINT_SENSORS.items():
+                add(
+                    f"{joint.name}.{signal}",
+                    kind,
+                    mujoco.mjtObj.mjOBJ_JOINT,
+                    joint.name,
+                )
+    for prefix, body in floating_bodies(spec).items():
+        for signal, kind in _BASE_SENSORS.items():
+            add(f"{prefix}.{signal}", kind, mujoco.mjtObj.mjOBJ_XBODY, body.name)
+        site = f"{prefix}.frame"
+        if site not in {s.name for s in body.sites}:
+            body.add_site(name=site, group=5, size=[0.001] * 3)
+        kind = mujoco.mjtSensor.mjSENS_GYRO
+        add(f"{prefix}.gyro", kind, mujoco.mjtObj.mjOBJ_SITE, site)
+
+
+def floating_bodies(spec: mujoco.MjSpec) -> dict[str, mujoco.MjsBody]:
+    """Signal prefix → body with a free joint; the robot's own is called `base`."""
+    free = [
+        body
+        for body in spec.bodies
+        if any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)
+    ]
+    carriers = [body for body in free if len(list(body.bodies)) > 0] or free
+    return {
+        ("base" if carriers and body is carriers[0] else body.name): body
+        for body in free
+    }
+
+
+def signal_names(model: mujoco.MjModel) -> list[str]:
+    """One signal name for each number in `sensordata`, such as `base.orientation.w`."""
+    names = []
+    for i in range(model.nsensor):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_SENSOR, i) or f"sensor{i}"
+        width = int(model.sensor_dim[i])
+        suffixes = AXES.get(width) or tuple(f".{k}" for k in range(width))
+        names += [name + suffix for suffix in suffixes]
+    return names
+
+
+def command_names(model: mujoco.MjModel) -> list[str]:
+    """One signal name for each number in `ctrl`: `<actuator>.command[.<input>]`."""
+    names = []
+    for i in range(model.nactuator):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i)
+        width = int(model.actuator_ctrlnum[i])
+        suffixes = ("",) if width == 1 else tuple(f".{k}" for k in range(width))
+        names += [f"{name}.command{suffix}" for suffix in suffixes]
+    return names

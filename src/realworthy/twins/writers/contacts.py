@@ -1,0 +1,117 @@
+"""Friction and bounce of the surfaces of a body."""
+
+import mujoco
+import numpy as np
+
+from realworthy.parameters import Operation
+from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.writers.writer import (
+    Edit,
+    Fields,
+    Floats,
+    Group,
+    Rows,
+    Slot,
+    SlotEdit,
+    Writer,
+    between,
+    combine,
+)
+
+_BODY = mujoco.mjtObj.mjOBJ_BODY
+
+
+def colliding_bodies(compiled: Compiled) -> tuple[str, ...]:
+    """Bodies, the world included, with at least one shape that can touch."""
+    names = object_names(compiled.model, _BODY)
+    return tuple(n for n in names if _surfaces(compiled, n))
+
+
+def _surfaces(compiled: Compiled, body: str) -> list[int]:
+    model, i = compiled.model, compiled.id(_BODY, body)
+    first = int(model.body_geomadr[i])
+    geoms = range(first, first + int(model.body_geomnum[i]))
+    return [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
+
+
+def _edit_friction(compiled: Compiled, body: str) -> Edit:
+    """Sliding friction. A contact takes the larger of its two surfaces' numbers."""
+    slots = [Slot("geom_friction", (g, 0)) for g in _surfaces(compiled, body)]
+    return SlotEdit(compiled, slots)
+
+
+def damping_ratio(restitution: Floats) -> Floats:
+    """Damping ratio ζ of a spring–damper that bounces with this coefficient.
+
+    A contact cannot pull, so it ends when the force, not the depth, returns to zero:
+    r = exp(−ζ φ/√(1 − ζ²)), φ = π − arctan2(2ζ√(1 − ζ²), 1 − 2ζ²) … inverted by table.
+    """
+    zeta = np.linspace(1e-4, 1 - 1e-6, 20_000)
+    root = np.sqrt(1 - zeta**2)
+    phase = np.pi - np.arctan2(2 * zeta * root, 1 - 2 * zeta**2)
+    bounce = np.exp(-zeta * phase / root)
+    return np.interp(restitution, bounce[::-1], zeta[::-1])
+
+
+def bounce(zeta: Floats) -> Floats:
+    """Restitution of a contact with damping ratio ζ; zero from critical damping on."""
+    zeta = np.asarray(zeta, dtype=np.float64)
+    safe = np.clip(zeta, 1e-9, 1 - 1e-9)
+    root = np.sqrt(1 - safe**2)
+    phase = np.pi - np.arctan2(2 * safe * root, 1 - 2 * safe**2)
+    return np.where(zeta >= 1, 0.0, np.exp(-safe * phase / root))
+
+
+class RestitutionEdit(Edit):
+    """Restitution as the damping ratio of the contact reference, at equal stiffness.
+
+    MuJoCo has no restitution: `solref` = (time constant, damping ratio). The natural
+    frequency 1/(time constant · ratio) of the nominal is kept. Both surfaces of a
+    contact are mixed, so set `all.restitution` to change what bounces.
+    """
+
+    fields = ("geom_solref",)
+
+    def __init__(self, compiled: Compiled, body: str) -> None:
+        self.geoms = _surfaces(compiled, body)
+        solref = compiled.model.geom_solref[self.geoms]
+        direct = solref[:, 0] < 0  # (−stiffness, −damping)
+        with np.errstate(invalid="ignore"):
+            root = np.sqrt(np.where(direct, -solref[:, 0], 1.0))
+            self.frequency = np.where(
+                direct, root, 1 / np.where(direct, 1.0, solref[:, 0] * solref[:, 1])
+            )
+            zeta = np.where(direct, -solref[:, 1] / (2 * root), solref[:, 1])
+        self._nominal = np.array([bounce(zeta).max()])
+
+    def nominal(self) -> Floats:
+        return self._nominal
+
+    def write(
+        self, fields: Fields, rows: Rows, values: Floats, operation: Operation
+    ) -> None:
+        restitution = combine(self._nominal, values, operation)[:, 0]
+        zeta = damping_ratio(np.clip(restitution, 0.0, 0.999))
+        for g, frequency in zip(self.geoms, self.frequency, strict=True):
+            fields["geom_solref"][rows, g, 0] = 1 / (frequency * zeta)
+            fields["geom_solref"][rows, g, 1] = zeta
+
+
+CONTACT_FRICTION = Writer(
+    kind="contact_friction",
+    unit="1",
+    group=Group.CONTACT,
+    elements=colliding_bodies,
+    edit=_edit_friction,
+    lower=0.0,
+    spread=between(0.4, 1.2),
+)
+RESTITUTION = Writer(
+    kind="restitution",
+    unit="1",
+    group=Group.CONTACT,
+    elements=colliding_bodies,
+    edit=RestitutionEdit,
+    lower=0.0,
+    upper=0.999,
+)

@@ -1,0 +1,91 @@
+"""Armature, damping, dry friction, stiffness and rest position of joints."""
+
+import mujoco
+import numpy as np
+
+from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.writers.writer import (
+    Edit,
+    Group,
+    Slot,
+    SlotEdit,
+    Writer,
+    ratio,
+)
+
+_JOINT = mujoco.mjtObj.mjOBJ_JOINT
+STIFF_FRICTION = np.array([0.9999, 0.9999, 0.001, 0.5, 2.0])
+"""solimp that lets a stuck joint creep by micrometres instead of millimetres."""
+
+
+def single_joints(compiled: Compiled) -> tuple[str, ...]:
+    """Hinges and slides."""
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    names = object_names(compiled.model, _JOINT)
+    return tuple(
+        n
+        for n in names
+        if int(compiled.model.jnt_type[compiled.id(_JOINT, n)]) in kinds
+    )
+
+
+def dof(compiled: Compiled, joint: str) -> int:
+    """Place of a joint's velocity."""
+    return int(compiled.model.jnt_dofadr[compiled.id(_JOINT, joint)])
+
+
+def _dof_slot(field: str):
+    def edit(compiled: Compiled, joint: str) -> Edit:
+        return SlotEdit(compiled, [Slot(field, (dof(compiled, joint),))])
+
+    return edit
+
+
+def _edit_stiffness(compiled: Compiled, joint: str) -> Edit:
+    return SlotEdit(compiled, [Slot("jnt_stiffness", (compiled.id(_JOINT, joint),))])
+
+
+def _stiffen_friction(
+    spec: mujoco.MjSpec, compiled: Compiled, joint: str, _: float
+) -> None:
+    """Default `frictionloss` is a soft constraint: a stuck joint creeps."""
+    spec.joint(joint).solimp_friction = STIFF_FRICTION
+
+
+ARMATURE = Writer(
+    kind="armature",
+    unit="kg·m²",
+    group=Group.JOINT,
+    elements=single_joints,
+    edit=_dof_slot("dof_armature"),
+    lower=0.0,
+    spread=ratio(0.7, 1.3),
+)
+DAMPING = Writer(
+    kind="damping",
+    unit="N·m·s/rad",
+    group=Group.JOINT,
+    elements=single_joints,
+    edit=_dof_slot("dof_damping"),
+    lower=0.0,
+    spread=ratio(0.5, 2.0),
+)
+COULOMB_FRICTION = Writer(
+    kind="coulomb_friction",
+    unit="N·m",
+    group=Group.JOINT,
+    elements=single_joints,
+    edit=_dof_slot("dof_frictionloss"),
+    lower=0.0,
+    prepare=_stiffen_friction,
+    spread=ratio(0.5, 2.0),
+)
+STIFFNESS = Writer(
+    kind="stiffness",
+    unit="N·m/rad",
+    group=Group.JOINT,
+    elements=single_joints,
+    edit=_edit_stiffness,
+    lower=0.0,
+    spread=ratio(0.8, 1.2),
+)

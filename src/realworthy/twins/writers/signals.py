@@ -1,0 +1,96 @@
+"""Bias, scale, noise and delay of measured signals; where a reset begins."""
+
+import math
+
+import mujoco
+
+from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.writers.joints import dof, single_joints
+from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer
+
+_SENSOR = mujoco.mjtObj.mjOBJ_SENSOR
+_JOINT = mujoco.mjtObj.mjOBJ_JOINT
+
+
+def _sensors(compiled: Compiled) -> tuple[str, ...]:
+    return object_names(compiled.model, _SENSOR)
+
+
+def _edit_own(field: str):
+    def edit(compiled: Compiled, name: str) -> Edit:
+        i = compiled.id(_SENSOR, name)
+        first = int(compiled.model.sensor_adr[i])
+        places = range(first, first + int(compiled.model.sensor_dim[i]))
+        return SlotEdit(compiled, [Slot(field, (k,)) for k in places])
+
+    return edit
+
+
+def _edit_delay(compiled: Compiled, name: str) -> Edit:
+    return SlotEdit(compiled, [Slot("sensor_delay", (compiled.id(_SENSOR, name),))])
+
+
+def _make_room_for_delay(
+    spec: mujoco.MjSpec, compiled: Compiled, name: str, longest: float
+) -> None:
+    sensor = spec.sensor(name)
+    samples = math.ceil(longest / spec.option.timestep - 1e-9) + 1
+    sensor.nsample = max(int(sensor.nsample), samples)
+    sensor.interp = 1
+
+
+def _edit_initial_position(compiled: Compiled, joint: str) -> Edit:
+    place = int(compiled.model.jnt_qposadr[compiled.id(_JOINT, joint)])
+    return SlotEdit(compiled, [Slot("own.initial_qpos", (place,))])
+
+
+def _edit_initial_velocity(compiled: Compiled, joint: str) -> Edit:
+    return SlotEdit(compiled, [Slot("own.initial_qvel", (dof(compiled, joint),))])
+
+
+SENSOR_BIAS = Writer(
+    kind="sensor_bias",
+    unit="of the signal",
+    group=Group.SENSOR,
+    elements=_sensors,
+    edit=_edit_own("own.sensor_bias"),
+)
+SENSOR_SCALE = Writer(
+    kind="sensor_scale",
+    unit="1",
+    group=Group.SENSOR,
+    elements=_sensors,
+    edit=_edit_own("own.sensor_scale"),
+)
+SENSOR_NOISE = Writer(
+    kind="sensor_noise",
+    unit="of the signal",
+    group=Group.SENSOR,
+    elements=_sensors,
+    edit=_edit_own("own.sensor_noise"),
+    lower=0.0,
+)
+SENSOR_DELAY = Writer(
+    kind="sensor_delay",
+    unit="s",
+    group=Group.SENSOR,
+    elements=_sensors,
+    edit=_edit_delay,
+    lower=0.0,
+    upper=0.1,
+    prepare=_make_room_for_delay,
+)
+INITIAL_POSITION = Writer(
+    kind="initial_position",
+    unit="rad or m",
+    group=Group.INITIAL,
+    elements=single_joints,
+    edit=_edit_initial_position,
+)
+INITIAL_VELOCITY = Writer(
+    kind="initial_velocity",
+    unit="rad/s or m/s",
+    group=Group.INITIAL,
+    elements=single_joints,
+    edit=_edit_initial_velocity,
+)

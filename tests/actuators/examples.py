@@ -1,0 +1,110 @@
+"""One actuator for every stage and option, for tests that hold for all of them."""
+
+from realworthy.actuators import (
+    Actuator,
+    ControllerDuty,
+    ControllerPosition,
+    ControllerPositionVelocity,
+    ControllerTorque,
+    ControllerVelocity,
+    ControllerVoltage,
+    FrictionM1,
+    FrictionM2,
+    FrictionM3,
+    FrictionM4,
+    FrictionM5,
+    FrictionM6,
+    MotorDc,
+    MotorTorqueSpeed,
+    Thermal,
+)
+
+HOT = Thermal(
+    thermal_resistance=8.0,
+    thermal_capacity=20.0,
+    warn_temperature=60.0,
+    max_temperature=90.0,
+)
+M5 = {
+    "coulomb_friction": 0.02,
+    "damping": 0.01,
+    "stribeck_friction": 0.03,
+    "stribeck_velocity": 0.4,
+    "load_friction_motor": 0.2,
+    "load_friction_external": 0.1,
+    "stribeck_load_friction_motor": 0.05,
+    "stribeck_load_friction_external": 0.15,
+}
+EXAMPLES: dict[str, Actuator] = {
+    "torque": Actuator(joint="a", controller=ControllerTorque()),
+    "position": Actuator(
+        joint="a",
+        controller=ControllerPosition(kp=20.0, kd=0.5, velocity_filter=0.004),
+        friction=FrictionM1(coulomb_friction=0.1, damping=0.05),
+        delay=0.0034,
+        delay_limit=0.01,
+        torque_limit=5.0,
+        slew_rate=6.0,
+    ),
+    "velocity": Actuator(
+        joint="a",
+        controller=ControllerVelocity(kd=2.0),
+        friction=FrictionM2(coulomb_friction=0.1, stribeck_friction=0.05),
+        delay=0.006,
+        interpolation="hold",
+        soft_saturation=3.0,
+    ),
+    "position_velocity": Actuator(
+        joint="a",
+        controller=ControllerPositionVelocity(kp=40.0, kd=1.0, feed_forward=True),
+        motor=MotorTorqueSpeed(stall_torque=8.0, no_load_speed=20.0),
+        friction=FrictionM3(coulomb_friction=0.1, damping=0.05, load_friction=0.1),
+        delay_limit=0.004,
+    ),
+    "duty": Actuator(
+        joint="a",
+        controller=ControllerDuty(duty_gain=2.0, max_duty=0.97),
+        motor=MotorDc(torque_constant=1.2, resistance=2.7, supply_voltage=7.4),
+        friction=FrictionM4(
+            coulomb_friction=0.05,
+            damping=0.06,
+            stribeck_friction=0.02,
+            load_friction=0.07,
+            stribeck_load_friction=0.08,
+        ),
+    ),
+    "voltage": Actuator(
+        joint="a",
+        controller=ControllerVoltage(),
+        motor=MotorDc(
+            torque_constant=0.05,
+            back_emf_constant=0.045,
+            resistance=0.4,
+            supply_voltage=24.0,
+            current_limit=15.0,
+            inductance=0.0008,
+            thermal=HOT,
+        ),
+        friction=FrictionM5(**M5),
+        gear=9.0,
+    ),
+    "current": Actuator(
+        joint="a",
+        controller=ControllerPosition(kp=30.0, kd=1.0),
+        motor=MotorDc(
+            torque_constant=0.0954,
+            resistance=0.186,
+            supply_voltage=16.0,
+            current_limit=40.0,
+            inductance=0.0005,
+            current_table=(0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0),
+            torque_table=(0.0, 1.0, 1.9, 2.45, 3.0, 3.25, 3.5),
+        ),
+        friction=FrictionM6(
+            **M5,
+            quadratic_load_friction_motor=0.01,
+            quadratic_load_friction_external=0.005,
+        ),
+        strength=0.9,
+    ),
+}
