@@ -29,7 +29,7 @@ class UnknownName(RealworthyError):
     ) -> None:
         self.asked = asked
         self.existing = tuple(existing)
-        self.nearest = tuple(get_close_matches(asked, self.existing, n=3, cutoff=0.6))
+        self.nearest = tuple(get_close_matches(asked, self.existing, n=3, cutoff=0.7))
         if self.nearest:
             listed = "Nearest: " + ", ".join(f"'{name}'" for name in self.nearest) + "."
         elif len(self.existing) <= 12:

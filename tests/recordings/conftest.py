@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def data() -> Path:
     """The folder of real recordings; a checkout that should have it must have it."""
     shared = ROOT.parent / "shared"
-    folder = Path(os.environ.get("REALWORTHY_DATA") or shared / "data")
+    folder = Path(os.environ.get("REALWORTHY_DATA") or shared / "data").resolve()
     if folder.is_dir():
         return folder
     reason = f"real recordings are not at {folder}; set REALWORTHY_DATA"

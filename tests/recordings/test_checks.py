@@ -36,7 +36,8 @@ def test_time_running_backwards_is_named_with_its_row():
     assert catch(time) == (
         "recording: time runs backwards in row 4: 0.15 s after 0.2 s "
         "(2 such places).\n"
-        "  Sort the rows, drop repeated ones, or split the file where the clock was set."
+        "  Sort the rows, drop repeated ones, or split the file where the clock was "
+        "set."
     )
 
 

@@ -96,9 +96,9 @@ def test_a_folder_gives_all_its_files(swing: Recording, tmp_path: Path):
 
 def test_an_unknown_importer_is_answered_with_the_nearest(tmp_path: Path):
     with pytest.raises(UnknownName) as caught:
-        load_recording(tmp_path, "so101")
+        load_recording(tmp_path, "so101_sge")
     assert str(caught.value) == (
-        "Realworthy has no importer 'so101'.\n"
+        "Realworthy has no importer 'so101_sge'.\n"
         "  Nearest: 'so101_sage'. All 7: realworthy show importers"
     )
 

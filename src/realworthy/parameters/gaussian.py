@@ -140,7 +140,10 @@ class GaussianBelief(Belief):
         return mean, np.sqrt(weights @ (e - mean) ** 2)
 
     def _from_normal(self, normal: Floats) -> Floats:
-        return self.space.from_z(self.mean_z + normal @ self._factor.T)
+        z = np.tile(self.mean_z, (len(normal), 1))
+        for j, column in enumerate(self._factor.T):
+            z += normal[:, j : j + 1] * column  # a matrix product would round by batch
+        return self.space.from_z(z)
 
 
 def _check_factor(space: ParameterSpace, mean: Floats, covariance: Floats) -> Floats:

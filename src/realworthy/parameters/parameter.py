@@ -72,13 +72,13 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 hint="Widen the bounds, or mend the nominal value.",
             )
         unbounded = math.isinf(self.lower) or math.isinf(self.upper)
-        if self.transform is Transform.LOG and self.lower < 0:
+        if self.transform == Transform.LOG and self.lower < 0:
             raise RealworthyError(
                 f"Parameter '{self.name}' has a log transform and may be negative "
                 f"(lower bound {self.lower:g}).",
                 hint="Use lower: 0, or another transform.",
             )
-        if self.transform is Transform.LOGIT and (
+        if self.transform == Transform.LOGIT and (
             unbounded or self.upper <= self.lower
         ):
             raise RealworthyError(
@@ -96,18 +96,18 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """Transformed coordinate; ±inf at a bound of a log or logit transform."""
         value = np.asarray(e, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.transform is Transform.LOG:
+            if self.transform == Transform.LOG:
                 return np.log(value)
-            if self.transform is Transform.LOGIT:
+            if self.transform == Transform.LOGIT:
                 return np.log(value - self.lower) - np.log(self.upper - value)
         return value
 
     def from_z(self, z: Floats | float) -> Floats:
         """Value in the parameter's unit."""
         z = np.asarray(z, dtype=np.float64)
-        if self.transform is Transform.LOG:
+        if self.transform == Transform.LOG:
             return np.exp(z)
-        if self.transform is Transform.LOGIT:
+        if self.transform == Transform.LOGIT:
             half = 0.5 * (self.upper - self.lower)
             return self.lower + half * (1 + np.tanh(0.5 * z))
         return z
@@ -116,9 +116,9 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """log |dz/de|: what a density in z gains when it is read per unit of e."""
         value = np.asarray(e, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.transform is Transform.LOG:
+            if self.transform == Transform.LOG:
                 return -np.log(value)
-            if self.transform is Transform.LOGIT:
+            if self.transform == Transform.LOGIT:
                 width = self.upper - self.lower
                 inside = (value - self.lower) * (self.upper - value)
                 return np.log(width) - np.log(inside)

@@ -115,7 +115,8 @@ def find_importer(name: str) -> Importer:
 
 
 def _read(path: Path, given: Sidecar | None) -> Recording:
-    form = find_format(path, hint=_foreign_hint(path))
+    hint = "" if find_suffix(path) else _foreign_hint(path)
+    form = find_format(path, hint=hint)
     if not path.exists():
         raise BadFile(path, "there is no such file.")
     table, embedded = form.read(path)

@@ -1,9 +1,9 @@
 """Units and clocks that contradict each other, with the mapping that would mend them.
 
-A velocity is the derivative of its position, so the integral of one over the steps of
-the other is 1 in SI units. Degrees, turns, rounds per minute and milliseconds each
-leave their own number there, whatever the robot does. A joint that turns several times
-is no evidence of degrees by itself.
+A velocity is the derivative of its position, so its integral over the steps of the
+position is 1 in SI units. Degrees, turns, rounds per minute and milliseconds each leave
+their own number there, whatever the robot does. A joint that turns several times is no
+evidence of degrees by itself.
 """
 
 from dataclasses import dataclass, field
@@ -21,13 +21,14 @@ ALIKE = 0.95
 """Correlation from which two signals count as the same motion."""
 
 WRONG_UNITS = (
-    (DEGREE, "position", "degrees", DEGREE),
-    (1 / DEGREE, "velocity", "degrees per second", DEGREE),
-    (2 * np.pi, "position", "turns", 2 * np.pi),
-    (1 / (2 * np.pi), "velocity", "turns per second", 2 * np.pi),
-    (30 / np.pi, "velocity", "rounds per minute", float(np.pi / 30)),
+    (DEGREE, "position", "degrees", DEGREE, True),
+    (1 / DEGREE, "velocity", "degrees per second", DEGREE, True),
+    (2 * np.pi, "position", "turns", 2 * np.pi, False),
+    (1 / (2 * np.pi), "velocity", "turns per second", 2 * np.pi, False),
+    (30 / np.pi, "velocity", "rounds per minute", np.pi / 30, False),
 )
-"""∫velocity over Δposition, which of the two is wrong, its unit, factor to SI."""
+"""∫velocity over Δposition, which is wrong, its unit, factor to SI, and whether it is
+certain: gears of 6 and 10 are too near to turns and rounds per minute."""
 
 WRONG_CLOCKS = (
     (1e3, "milliseconds"),
@@ -87,7 +88,7 @@ def compute_ratio(recording: Recording, joint: str) -> tuple[float, float] | Non
         if energy < 1e-12 or wanted < 1e-12:
             continue
         alike = float(moved @ expected) / float(np.sqrt(energy * wanted))
-        if best is None or abs(alike) > abs(best[1]):
+        if np.isfinite(alike) and (best is None or abs(alike) > abs(best[1])):
             best = float(np.copysign(np.sqrt(wanted / energy), alike)), alike
     return best
 
@@ -137,20 +138,26 @@ def _find_wrong(
             f"'{position}' (correlation {alike:.3f}); one of the two is turned round.",
             mapping={velocity: SignalSource(sign=-1)},
         )
-    for known, quantity, unit, scale in WRONG_UNITS:
-        if alike > ALIKE and _is_near(ratio, known):
+    if alike < ALIKE or 0.8 < ratio < 1.25:
+        return None
+    evidence = (
+        f"'{velocity}' is {ratio:.4g} × the derivative of '{position}' "
+        f"(correlation {alike:.3f})"
+    )
+    for known, quantity, unit, scale, certain in WRONG_UNITS:
+        if _is_near(ratio, known):
             wrong = f"{joint}.{quantity}"
             mapping = {wrong: SignalSource(scale=scale)}
             if quantity == "position" and _follows(recording, joint, 0.5, 2.0):
                 mapping[f"{joint}.command"] = SignalSource(scale=scale)
+            verb = "is" if certain else "may be"
             return Suspicion(
                 signal=wrong,
-                text=f"'{wrong}' is in {unit}: '{velocity}' is {ratio:.4g} × the "
-                f"derivative of '{position}' (correlation {alike:.3f}).",
-                certain=True,
+                text=f"'{wrong}' {verb} in {unit}: {evidence}.",
+                certain=certain,
                 mapping=mapping,
             )
-    return None
+    return Suspicion(signal=velocity, text=f"{evidence}; is there a gear between them?")
 
 
 def _find_command(recording: Recording, joint: str) -> Suspicion | None:
@@ -160,23 +167,26 @@ def _find_command(recording: Recording, joint: str) -> Suspicion | None:
     if kind not in (None, "position") or not _follows(recording, joint, *near):
         return None
     name = f"{joint}.command"
+    certain = kind == "position" and _follows(recording, joint, *near, alike=ALIKE)
     return Suspicion(
         signal=name,
-        text=f"'{name}' is in degrees: it follows '{joint}.position' "
-        "with 57.3 times its size.",
-        certain=kind == "position",
+        text=f"'{name}' {'is' if certain else 'may be'} in degrees: it follows "
+        f"'{joint}.position' with 57.3 times its size.",
+        certain=certain,
         mapping={name: SignalSource(scale=DEGREE)},
     )
 
 
-def _follows(recording: Recording, joint: str, low: float, high: float) -> bool:
+def _follows(
+    recording: Recording, joint: str, low: float, high: float, *, alike: float = 0.9
+) -> bool:
     """Whether the command looks like the position, `low` to `high` times as large."""
     command = recording.signals.get(f"{joint}.command")
     position = recording.signals[f"{joint}.position"]
     if command is None or command.std() < 1e-9 or position.std() < 1e-9:
         return False
-    alike = np.corrcoef(command, position)[0, 1]
-    return bool(alike > 0.9 and low <= command.std() / position.std() <= high)
+    found = np.corrcoef(command, position)[0, 1]
+    return bool(found > alike and low <= command.std() / position.std() <= high)
 
 
 def _find_large(recording: Recording) -> list[Suspicion]:

@@ -9,7 +9,13 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.simulators.laws import ExplicitLaws
-from realworthy.simulators.simulator import Array, Outcome, Simulator, Worlds
+from realworthy.simulators.simulator import (
+    Array,
+    Outcome,
+    Simulator,
+    Worlds,
+    rows_of,
+)
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.compiled import OWN_PREFIX
 
@@ -63,6 +69,7 @@ class MujocoCpu(Simulator):
     ) -> None:
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
+        self._all = np.arange(world_count)
         self._batch = Batch(self.bound.model, world_count, thread_count)
         # outputs read zero until a call unless they are bound before it
         self._arrays = {"sensordata": self._batch.bind("sensordata")}
@@ -73,8 +80,11 @@ class MujocoCpu(Simulator):
         self._has_pushes = "own.push" in self.bound.fields
         self._ctrl = self._batch.bind("ctrl")
         self._histories = _history_places(self.bound.model)
-        self._laws = ExplicitLaws(self.bound, world_count, self._own, self._batch)
+        self._laws = ExplicitLaws(
+            self.bound, bind=self._batch.bind, expand=self.expand, own=self._own
+        )
         self._outcomes = np.zeros(world_count, dtype=np.int64)
+        self._arrays["outcome"] = self._outcomes
         self._seen = self._batch.warning.copy()
         self._effects = tuple(effects)
         for effect in self._effects:
@@ -90,6 +100,7 @@ class MujocoCpu(Simulator):
         samples = self.bound.check_samples(samples)
         samples = np.broadcast_to(samples, (len(ids), samples.shape[1]))
         self.bound.write(self._fields, ids, samples)
+        self._laws.take_parameters()
         if self.bound.needs_constants and len(ids):
             self._batch.set_const(ids)
 
@@ -105,20 +116,20 @@ class MujocoCpu(Simulator):
         if not len(ids):
             return
         self._batch.reset(ids, stage=_NO_STAGE)
-        self._batch.bind("qpos")[ids] = (
-            self._initial_qpos[ids] if qpos is None else qpos
-        )
-        self._batch.bind("qvel")[ids] = (
-            self._initial_qvel[ids] if qvel is None else qvel
-        )
-        self._ctrl[ids] = 0.0 if command is None else command
+        for name, initial, given in (
+            ("qpos", self._initial_qpos, qpos),
+            ("qvel", self._initial_qvel, qvel),
+            ("ctrl", np.zeros_like(self._ctrl), command),
+        ):
+            rows = initial[ids] if given is None else given
+            self._batch.bind(name)[ids] = rows_of(rows, ids, self.world_count)
         self._outcomes[ids] = Outcome.OK
         self._batch.warning[ids] = 0
         self._seen[ids] = 0
         self._fill_command_histories(ids)
+        self._laws.reset(np.isin(self._all, ids), self._ctrl, self._ctrl)
         self._batch.forward(ids, _ALL_STAGES)
         self._fill_sensor_histories(ids)
-        self._laws.reset(ids, self._ctrl)
         for effect in self._effects:
             effect.reset(ids)
 
@@ -132,6 +143,9 @@ class MujocoCpu(Simulator):
             self._ctrl[:] = command
             self._advance(alive, self.substeps)
         self._note_outcomes()
+
+    def refresh(self) -> None:
+        self._batch.forward(stage=_ALL_STAGES)
 
     def array(self, name: str) -> Floats:
         if name not in self._arrays:

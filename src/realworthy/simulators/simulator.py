@@ -79,7 +79,8 @@ class Simulator(ABC):
         """Puts worlds back to time zero, at rest in the initial pose unless told.
 
         Histories are filled as if `command` (zero by default) and the resulting
-        measurements had held for ever.
+        measurements had held for ever. Values are (…) for all, (n, …) for the n worlds,
+        or (world_count, …), of which the rows of those worlds are taken.
         """
 
     @abstractmethod
@@ -87,11 +88,16 @@ class Simulator(ABC):
         """One control period with (worlds, inputs) commands held."""
 
     @abstractmethod
+    def refresh(self) -> None:
+        """Recomputes what follows from `qpos` and `qvel` after they were set by hand."""
+
+    @abstractmethod
     def array(self, name: str) -> Array:
-        """Live (worlds, …) values of `qpos`, `qvel`, `time`, `sensordata`, ….
+        """Live (worlds, …) values of `qpos`, `qvel`, `time`, `sensordata`, `outcome`, ….
 
         After `step` everything that depends on position and velocity is current; forces
-        and accelerations are those of the last substep.
+        and accelerations are those of the last substep. After `reset` and `restore` all
+        of it is current. Who writes into `qpos` or `qvel` calls `refresh`.
         """
 
     @abstractmethod
@@ -137,6 +143,19 @@ class Simulator(ABC):
                 f"There is no world {ids.max()}; there are {self.world_count}, from 0."
             )
         return ids
+
+
+def to_numpy(array: Array) -> NDArray[np.float64]:
+    """The values of an array on the host, wherever it lives; shared where it can be."""
+    on_host = array.cpu() if hasattr(array, "cpu") else array  # pyright: ignore
+    return np.asarray(on_host)
+
+
+def rows_of(values: ArrayLike, ids: NDArray[np.intp], world_count: int) -> NDArray:
+    """The rows that belong to some worlds: one for all, one for each, or those of `ids`."""
+    rows = np.asarray(values, dtype=np.float64)
+    by_world = rows.ndim > 1 and len(rows) == world_count != len(ids)
+    return rows[ids] if by_world else rows
 
 
 def describe_outcomes(outcomes: NDArray[np.int64], *, substeps: int) -> str:

@@ -7,8 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.recordings import IMPORTERS, load_recording, save_recording
+from realworthy.errors import BadRecording
+from realworthy.recordings import (
+    IMPORTERS,
+    load_recording,
+    load_recordings,
+    save_recording,
+)
 from realworthy.recordings.importers.importer import drop_bad_rows
+from realworthy.recordings.units import find_unit_suspicions
 
 SMALL = {
     "so101_sage": "so101_sage/wave_motion",
@@ -49,6 +56,25 @@ def test_a_sidecar_of_the_users_own_goes_over_the_layouts(
     assert mine.sidecar.twin == "mine.twin.yaml"
     assert mine.sidecar.command_kind == plain.sidecar.command_kind
     assert mine.sidecar.notes == {**plain.sidecar.notes, "weather": "cold"}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_real_recording_is_suspected_of_wrong_units(data: Path, name: str):
+    """Among them pendulums that turn several times, and dirty velocities."""
+    for recording in load_recordings(data / name, name):
+        assert find_unit_suspicions(recording) == []
+
+
+@pytest.mark.parametrize("name", list(SMALL)[:4])
+def test_real_positions_in_degrees_are_refused(data: Path, tmp_path: Path, name: str):
+    real = load_recording(data / SMALL[name], name)
+    degrees = {
+        f"{joint}.position": np.degrees(real.signals[f"{joint}.position"])
+        for joint in real.joints
+    }
+    save_recording(real.with_signals(degrees), tmp_path / "run.npz")
+    with pytest.raises(BadRecording, match=r"\.position' is in degrees"):
+        load_recording(tmp_path / "run.npz")
 
 
 def test_bad_rows_are_dropped_and_counted():

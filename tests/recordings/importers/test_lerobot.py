@@ -90,8 +90,8 @@ def test_a_dataset_never_has_its_units_guessed(tmp_path: Path):
     with pytest.raises(BadRecording) as caught:
         load_recordings(root, "lerobot")
     assert caught.value.problem == (
-        f"{root}: a LeRobot dataset does not say its units; observation.state goes from "
-        "0 to 24."
+        f"{root}: a LeRobot dataset does not say its units; observation.state goes "
+        "from 0 to 24."
     )
     assert caught.value.hint.startswith(f"Write {tmp_path}/pick.yaml with scale")
     _, _, proposal = caught.value.hint.partition(":  ")

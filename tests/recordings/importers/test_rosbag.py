@@ -163,7 +163,7 @@ def test_a_repeated_message_is_dropped_and_counted(tmp_path: Path):
 def test_a_bag_without_known_messages_is_refused(tmp_path: Path):
     text = make("std_msgs/msg/String", data="hello")
     bag = write_bag(tmp_path / "bag", [("/chatter", 0.0, text)])
-    with pytest.raises(BadFile, match="no topic of type JointState"):
+    with pytest.raises(BadFile, match="it has no JointState, Imu or Float64"):
         load_recording(bag, "rosbag")
 
 
@@ -216,3 +216,12 @@ def test_a_damaged_bag_is_refused(tmp_path: Path):
     next(bag.glob("*.db3")).write_bytes(b"")
     with pytest.raises(BadFile, match="it is not a whole ROS bag"):
         load_recording(bag, "rosbag")
+
+
+def test_a_topic_that_repeats_another_is_left_out_and_noted(tmp_path: Path):
+    again = [("/joint_states_filtered", t, joints(t, [9, 9], [])) for t in (0.0, 1.0)]
+    recording = load_recording(
+        write_bag(tmp_path / "bag", [*swing(), *again]), "rosbag"
+    )
+    assert recording.signals["elbow.position"].max() < 2
+    assert recording.sidecar.notes["left_out"] == ["/joint_states_filtered"]

@@ -20,6 +20,8 @@ from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar
 from realworthy.recordings.signals import Table
 
+NEED = "Every line needs one number per column, with commas between."
+
 
 def read(path: Path) -> tuple[Table, Sidecar | None]:
     """Columns by their headings."""
@@ -54,7 +56,7 @@ def write(recording: Recording, path: Path) -> None:
     text.writelines(",".join(map(repr, row)) + "\n" for row in rows)
     data = text.getvalue().encode()
     if path.suffix == ".gz":
-        data = gzip.compress(data, mtime=0)  # the same recording, the same bytes
+        data = gzip.compress(data, 6, mtime=0)  # the same recording, the same bytes
     path.write_bytes(data)
 
 
@@ -112,9 +114,6 @@ def _raise_first_fault(path: Path, names: list[str]) -> None:
                         f"line {line}, column '{name}': '{cell}' is not a number.",
                         hint=NEED,
                     )
-
-
-NEED = "Every line needs one number per column, with commas between."
 
 
 def _is_number(cell: str) -> bool:

@@ -7,11 +7,12 @@ topic: `/imu/data` gives `imu_data.gyro.x`, `/servo/commands` gives
 is brought onto the times of the joint states.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.errors import BadFile, MissingExtra
 from realworthy.recordings.align import merge
@@ -27,6 +28,12 @@ from realworthy.recordings.signals import Table, is_held
 
 Row = tuple[int, int, dict[str, float]]
 """Header stamp [ns], time of writing [ns], numbers by column."""
+
+Key = tuple[str, frozenset[str]]
+"""Topic and the columns of one message: a topic may carry several kinds of rows."""
+
+Stamps = NDArray[np.int64]
+"""Nanoseconds."""
 
 FAR = 10_000_000_000
 """Header stamps this far from the time of writing [ns] come from another clock."""
@@ -44,38 +51,55 @@ def find(path: Path) -> list[Path]:
 
 
 def read(path: Path, given: Sidecar) -> list[Imported]:
-    """The bag on one clock that begins at zero with the first message."""
+    """The bag on one clock that begins at zero with the first message.
+
+    A topic that repeats signals of another, or has too few rows, is left out; the notes
+    say so.
+    """
     rows = _read_rows(path)
-    if not rows:
+    clocks = {key: _find_clock(found) for key, found in rows.items()}
+    stamps = {key: _stamps(found, clocks[key]) for key, found in rows.items()}
+    origin = min((int(values[0]) for values in stamps.values()), default=0)
+    notes: dict[str, object] = {
+        "start_unix_s": origin * 1e-9,
+        "clock": {topic: clock for (topic, _), clock in clocks.items()},
+    }
+    parts: list[Recording] = []
+    left_out: list[str] = []
+    for key in sorted(rows, key=_rank):
+        topic = key[0]
+        table, dropped = _build_table(rows[key], stamps[key] - origin)
+        if parts:
+            table = _extend(table, parts[0].time[-1])
+        time = table.pop("time")
+        if len(time) < 2 or any(not table.keys().isdisjoint(p.signals) for p in parts):
+            left_out.append(topic)
+            continue
+        parts.append(Recording(time, table, source=path))
+        if dropped:
+            notes[topic] = dropped
+    if not parts:
         raise BadFile(
             path,
-            "it has no topic of type JointState, Imu or Float64MultiArray.",
+            "it has no JointState, Imu or Float64MultiArray with two messages.",
             hint="Other messages need a converter of your own to .csv.",
         )
-    clocks = {key: _find_clock(found) for key, found in rows.items()}
-    stamps = {
-        key: np.array([row[0 if clocks[key] == "header" else 1] for row in found])
-        for key, found in rows.items()
-    }
-    origin = min(int(values[0]) for values in stamps.values())
-    parts, notes = [], {"start_unix_s": origin * 1e-9, "clock": _by_topic(clocks)}
-    for key in sorted(rows, key=_rank):
-        columns = [row[2] for row in rows[key]]
-        table = {name: np.array([c[name] for c in columns]) for name in columns[0]}
-        empty = [name for name, values in table.items() if np.all(np.isnan(values))]
-        table = {name: values for name, values in table.items() if name not in empty}
-        time = (stamps[key] - origin) * 1e-9
-        table, dropped = drop_bad_rows({"time": time, **table})
-        if empty or dropped:
-            notes[key[0]] = {**dropped, **({"always_nan": empty} if empty else {})}
-        parts.append(table)
-    joined = _join(parts)
+    if left_out:
+        notes["left_out"] = left_out
+    joined = merge(parts)
     table = {"time": joined.time, **joined.signals}
     return [Imported(table=table, sidecar=Sidecar(notes=notes), source=path)]
 
 
-Key = tuple[str, frozenset[str]]
-"""Topic and the columns of one message: a topic may carry several kinds of rows."""
+def _build_table(rows: list[Row], stamps: Stamps) -> tuple[Table, dict[str, object]]:
+    """Columns that are not nan throughout, and what was dropped."""
+    columns = [row[2] for row in rows]
+    table = {name: np.array([c[name] for c in columns]) for name in columns[0]}
+    empty = [name for name, values in table.items() if np.all(np.isnan(values))]
+    kept = {name: values for name, values in table.items() if name not in empty}
+    time = stamps.astype(np.float64) * 1e-9
+    table, dropped = drop_bad_rows({"time": time, **kept})
+    return table, {**dropped, **({"always_nan": empty} if empty else {})}
 
 
 def _rank(key: Key) -> tuple[bool, str, list[str]]:
@@ -85,27 +109,23 @@ def _rank(key: Key) -> tuple[bool, str, list[str]]:
     return not is_state, topic, sorted(names)
 
 
-def _join(parts: list[Table]) -> Recording:
-    end = parts[0]["time"][-1]
-    recordings = []
-    for part in parts:
-        time, signals = part["time"], {n: v for n, v in part.items() if n != "time"}
-        if signals and all(map(is_held, signals)) and time[-1] < end:
-            # The last command stays in force until another comes.
-            time = np.append(time, end)
-            signals = {n: np.append(v, v[-1]) for n, v in signals.items()}
-        recordings.append(Recording(time, signals))
-    return merge(recordings)
+def _extend(table: Table, end: float) -> Table:
+    """The last command stays in force until another comes, so up to `end`."""
+    names = [name for name in table if name != "time"]
+    if not all(map(is_held, names)) or table["time"][-1] >= end:
+        return table
+    longer = {name: np.append(table[name], table[name][-1]) for name in names}
+    return {"time": np.append(table["time"], end), **longer}
+
+
+def _stamps(rows: list[Row], clock: str) -> Stamps:
+    return np.array([row[0 if clock == "header" else 1] for row in rows])
 
 
 def _find_clock(rows: list[Row]) -> str:
     """`header` where stamps are set and near the time of writing, else `log`."""
     offsets = [abs(stamp - logged) for stamp, logged, _ in rows]
     return "header" if np.median(offsets) < FAR else "log"
-
-
-def _by_topic(clocks: Mapping[Key, str]) -> dict[str, str]:
-    return {topic: clock for (topic, _), clock in clocks.items()}
 
 
 def _read_rows(path: Path) -> dict[Key, list[Row]]:
@@ -123,8 +143,8 @@ def _read_rows(path: Path) -> dict[Key, list[Row]]:
                 return {}
             for connection, logged, data in reader.messages(wanted):
                 message: Any = reader.deserialize(data, connection.msgtype)
-                columns = CONVERTERS[connection.msgtype](message, connection.topic)
-                columns = dict(columns)
+                convert = CONVERTERS[connection.msgtype]
+                columns = dict(convert(message, connection.topic))
                 stamp = _find_stamp(message)
                 key = connection.topic, frozenset(columns)
                 rows.setdefault(key, []).append((stamp, logged, columns))

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 _GAIN, _BIAS, _TRN = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtTrn
-_ON_JOINT = (_TRN.mjTRN_JOINT, _TRN.mjTRN_JOINTINPARENT)
+_ON_JOINT = {int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT)}
 _KINDS = {
     _GAIN.mjGAIN_DCMOTOR: "dcmotor",
     _GAIN.mjGAIN_PID: "pid",
@@ -54,7 +54,7 @@ def gains(model: mujoco.MjModel, actuator: int) -> tuple[float | None, float | N
 
 def driven_joint(model: mujoco.MjModel, actuator: int) -> int | None:
     """Number of the joint that the actuator pulls at, or None."""
-    if model.actuator_trntype[actuator] in _ON_JOINT:
+    if int(model.actuator_trntype[actuator]) in _ON_JOINT:
         return int(model.actuator_trnid[actuator, 0])
     return None
 

@@ -17,14 +17,17 @@ from realworthy.twins.inspection.findings import Finding, group
 from realworthy.twins.inspection.names import actuator_name, is_named, joint_name
 from realworthy.twins.inspection.pose import Posed
 
-_HINGE = mujoco.mjtJoint.mjJNT_HINGE
+_HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
 _BALANCED = (
     0.05  # two stated limits further apart than this share contradict each other
 )
-_STEADY = 1.0  # (natural frequency · timestep)², and kd · timestep / inertia
-_BANG_BANG = 0.01  # [rad] error at which a position servo may first be at full force
+_STEADY = 1.0  # kp·dt²/I and kd·dt/I up to this are safe; from 2 to 4 they blow up
+_BANG_BANG = 0.005  # [rad] error at which a position servo may first be at full force
 _SERVOS = ("position", "velocity", "pid", "general")
-_EXPLICIT_DAMPING = (mujoco.mjtIntegrator.mjINT_EULER, mujoco.mjtIntegrator.mjINT_RK4)
+_EXPLICIT_DAMPING = {
+    int(mujoco.mjtIntegrator.mjINT_EULER),
+    int(mujoco.mjtIntegrator.mjINT_RK4),
+}
 
 
 def check_actuators(posed: Posed) -> list[Finding]:
@@ -170,23 +173,31 @@ def _check_delays(model: mujoco.MjModel) -> list[Finding]:
 
 
 def _check_steadiness(posed: Posed) -> list[Finding]:
-    """Gains against inertia and timestep; kd counts only where it is not implicit."""
-    model, timestep = posed.model, posed.model.opt.timestep
+    """Gains against inertia and timestep.
+
+    One step of the semi-implicit Euler method multiplies an error by about
+    1 - kp·dt²/(I + b·dt), where b is the damping that the integrator takes implicitly:
+    with `implicitfast` all of it, with `Euler` that of the joint but not of the servo.
+    """
+    model, timestep = posed.model, float(posed.model.opt.timestep)
+    implicit = int(model.opt.integrator) not in _EXPLICIT_DAMPING
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         joint, (kp, kd) = driven_joint(model, i), gains(model, i)
-        if joint is None or model.nv == 0:
+        if joint is None:
             continue
-        inertia = posed.apparent_inertia[model.jnt_dofadr[joint]]
-        gear = float(model.actuator_gear[i, 0])
-        stiffness = (kp or 0.0) * gear**2 * timestep**2 / inertia
-        damping = (kd or 0.0) * gear**2 * timestep / inertia
-        if model.opt.integrator not in _EXPLICIT_DAMPING:
-            damping = 0.0
-        if max(stiffness, damping) > _STEADY:
-            details[actuator_name(model, i)] = (
-                f"kp·dt²/I {stiffness:.2g}, kd·dt/I {damping:.2g}"
-            )
+        dof, gear = model.jnt_dofadr[joint], float(model.actuator_gear[i, 0])
+        stiffness, damping = (kp or 0.0) * gear**2, (kd or 0.0) * gear**2
+        carried = float(model.dof_damping[dof]) + (damping if implicit else 0.0)
+        inertia = float(posed.apparent_inertia[dof]) + carried * timestep
+        numbers = {"kp·dt²/I": stiffness * timestep**2 / inertia}
+        if not implicit:
+            numbers["kd·dt/I"] = damping * timestep / inertia
+        shown = [
+            f"{k} {number:.2g}" for k, number in numbers.items() if number > _STEADY
+        ]
+        if shown:
+            details[actuator_name(model, i)] = ", ".join(shown)
     return group(
         "stiff_gains",
         "warning",

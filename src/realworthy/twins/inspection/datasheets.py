@@ -24,7 +24,7 @@ _TOLERANCE = 0.05
 class Datasheet(
     msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
-    """Numbers of one joint's drive at its output shaft; what is not stated stays out."""
+    """Numbers of one joint's drive at its output shaft; the unstated stay out."""
 
     gear: float | None = None
     """Turns of the rotor per turn of the joint."""
@@ -76,9 +76,8 @@ def check_datasheet(
             nearest = get_close_matches(name, joints, n=1)
             unknown[name] = f"nearest is {nearest[0]}" if nearest else "none is like it"
             continue
-        for mismatch in _compare(model, joints[name], sheet):
-            if abs(mismatch.ratio - 1) > _TOLERANCE:
-                mismatches.append(mismatch)
+        compared = _compare(model, joints[name], sheet)
+        mismatches += [m for m in compared if abs(m.ratio - 1) > _TOLERANCE]
     findings = group(
         "datasheet_unknown_joint",
         "error",
@@ -126,7 +125,7 @@ def _compare_armature(
 
 
 def _compute_speed_limit(model: mujoco.MjModel, joint: int) -> float | None:
-    """Largest speed a lone velocity servo is asked for, or a DC motor runs at unloaded."""
+    """Largest speed that a velocity servo is asked for, or a DC motor has unloaded."""
     drives = actuators_of(model, joint)
     if len(drives) != 1:
         return None

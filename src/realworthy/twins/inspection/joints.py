@@ -8,8 +8,9 @@ from realworthy.twins.inspection.findings import Finding, group
 from realworthy.twins.inspection.names import is_named, joint_name
 from realworthy.twins.inspection.pose import Posed
 
-_HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
-_WIDEST = 4 * np.pi  # [rad] span of a limited hinge beyond which degrees are likely
+_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_WIDE = 4.01 * np.pi  # [rad] span of a limited hinge beyond which degrees are possible
+_WIDEST = 8 * np.pi  # … and probable
 _NARROWEST = 0.12  # [rad] span below which radians were probably read as degrees
 _STIFF_IMPEDANCE = 0.99  # friction with less of it creeps
 
@@ -27,7 +28,7 @@ def check_joints(posed: Posed) -> list[Finding]:
 
 
 def _scalar_joints(model: mujoco.MjModel) -> list[int]:
-    return [j for j in range(model.njnt) if model.jnt_type[j] in (_HINGE, _SLIDE)]
+    return [j for j in range(model.njnt) if int(model.jnt_type[j]) in {_HINGE, _SLIDE}]
 
 
 def _check_names(model: mujoco.MjModel) -> list[Finding]:
@@ -92,22 +93,31 @@ def _has_position_servo(model: mujoco.MjModel, joint: int) -> bool:
 
 def _check_units(model: mujoco.MjModel) -> list[Finding]:
     wide: dict[str, str] = {}
+    widest: dict[str, str] = {}
     narrow: dict[str, str] = {}
     for joint in range(model.njnt):
         if model.jnt_type[joint] != _HINGE or not model.jnt_limited[joint]:
             continue
         low, high = model.jnt_range[joint]
-        if high - low > _WIDEST:
-            wide[joint_name(model, joint)] = f"{high - low:.4g} rad"
+        if high - low > _WIDE:
+            found = widest if high - low > _WIDEST else wide
+            found[joint_name(model, joint)] = f"{high - low:.4g} rad"
         elif 0 < high - low < _NARROWEST and actuators_of(model, joint):
             narrow[joint_name(model, joint)] = f"{high - low:.4g} rad"
     return [
         *group(
             "range_units",
             "warning",
-            wide,
-            "range spans more than two turns, as degrees read as radians would",
+            widest,
+            "range spans more than four turns, as degrees read as radians would",
             hint='Check compiler angle="degree" or "radian".',
+        ),
+        *group(
+            "range_units",
+            "note",
+            wide,
+            "range spans more than two turns",
+            hint='Right for some robots; else check compiler angle="radian".',
         ),
         *group(
             "range_units",
@@ -132,7 +142,7 @@ def _check_home_in_range(posed: Posed) -> list[Finding]:
             )
     return group(
         "home_outside_range",
-        "warning",
+        "note" if posed.pose == "qpos0" else "warning",
         details,
         f"pose '{posed.pose}' lies outside the joint's range",
         hint="A simulation that starts there is kicked by the joint limits.",

@@ -40,26 +40,27 @@ def _edit_friction(compiled: Compiled, body: str) -> Edit:
     return SlotEdit(compiled, slots)
 
 
-def damping_ratio(restitution: Floats) -> Floats:
-    """Damping ratio ζ of a spring–damper that bounces with this coefficient.
+def bounce(zeta: Floats) -> Floats:
+    """Restitution of a spring–damper contact with damping ratio ζ.
 
     A contact cannot pull, so it ends when the force, not the depth, returns to zero:
-    r = exp(−ζ φ/√(1 − ζ²)), φ = π − arctan2(2ζ√(1 − ζ²), 1 − 2ζ²) … inverted by table.
+    r = exp(−ζ φ/√(1 − ζ²)) with φ = π − arctan2(2ζ√(1 − ζ²), 1 − 2ζ²) for ζ < 1, and
+    r = exp(−2ζ artanh(s)/√(ζ² − 1)) with s = √(ζ² − 1)/ζ beyond; e⁻² at ζ = 1.
     """
-    zeta = np.linspace(1e-4, 1 - 1e-6, 20_000)
-    root = np.sqrt(1 - zeta**2)
-    phase = np.pi - np.arctan2(2 * zeta * root, 1 - 2 * zeta**2)
-    bounce = np.exp(-zeta * phase / root)
-    return np.interp(restitution, bounce[::-1], zeta[::-1])
-
-
-def bounce(zeta: Floats) -> Floats:
-    """Restitution of a contact with damping ratio ζ; zero from critical damping on."""
     zeta = np.asarray(zeta, dtype=np.float64)
-    safe = np.clip(zeta, 1e-9, 1 - 1e-9)
-    root = np.sqrt(1 - safe**2)
-    phase = np.pi - np.arctan2(2 * safe * root, 1 - 2 * safe**2)
-    return np.where(zeta >= 1, 0.0, np.exp(-safe * phase / root))
+    light = np.clip(zeta, 1e-9, 1 - 1e-9)
+    root = np.sqrt(1 - light**2)
+    phase = np.pi - np.arctan2(2 * light * root, 1 - 2 * light**2)
+    heavy = np.maximum(zeta, 1 + 1e-9)
+    heavy_root = np.sqrt(heavy**2 - 1)
+    slow = np.exp(-2 * heavy * np.arctanh(heavy_root / heavy) / heavy_root)
+    return np.where(zeta < 1, np.exp(-light * phase / root), slow)
+
+
+def damping_ratio(restitution: Floats) -> Floats:
+    """Damping ratio of a contact that bounces with this coefficient, 30 at most."""
+    zeta = np.geomspace(1e-4, 30.0, 20_000)
+    return np.interp(restitution, bounce(zeta)[::-1], zeta[::-1])
 
 
 class RestitutionEdit(Edit):
