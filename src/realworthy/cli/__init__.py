@@ -1,1 +1,10 @@
-"""To come."""
+"""The command line: the only reader of sys.argv, and the only home of tyro.
+
+One file per command, each a dataclass of its arguments with a `run` that returns the
+exit status: 0 done, 1 a negative verdict, 2 a user's mistake. Commands load what they
+need when they run, so that `--help` is quick.
+"""
+
+from realworthy.cli.main import main
+
+__all__ = ["main"]

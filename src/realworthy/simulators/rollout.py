@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from realworthy.errors import UnknownName
 from realworthy.parameters import Draws
 from realworthy.recordings import Recording, Sidecar
-from realworthy.simulators.simulator import Outcome, Simulator, to_numpy
+from realworthy.simulators.simulator import Outcome, Simulator
 
 
 def record(

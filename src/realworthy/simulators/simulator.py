@@ -88,10 +88,6 @@ class Simulator(ABC):
         """One control period with (worlds, inputs) commands held."""
 
     @abstractmethod
-    def refresh(self) -> None:
-        """Recomputes what follows from `qpos` and `qvel` after they were set by hand."""
-
-    @abstractmethod
     def array(self, name: str) -> Array:
         """Live (worlds, …) values of `qpos`, `qvel`, `time`, `sensordata`, `outcome`, ….
 
@@ -115,6 +111,10 @@ class Simulator(ABC):
     @abstractmethod
     def outcomes(self) -> NDArray[np.int64]:
         """(worlds,) `Outcome` of each world since its reset."""
+
+    def refresh(self) -> None:
+        """Recomputes what follows from `qpos` and `qvel` after they were set by hand."""
+        self.restore(self.state())
 
     def sensor(self, name: str) -> Array:
         """Live (worlds, width) values of a named sensor, such as `knee.position`."""
@@ -145,10 +145,10 @@ class Simulator(ABC):
         return ids
 
 
-def to_numpy(array: Array) -> NDArray[np.float64]:
+def to_numpy(array: Any) -> NDArray[Any]:
     """The values of an array on the host, wherever it lives; shared where it can be."""
-    on_host = array.cpu() if hasattr(array, "cpu") else array  # pyright: ignore
-    return np.asarray(on_host)
+    on_host = array.cpu() if hasattr(array, "cpu") else array
+    return on_host.numpy() if hasattr(on_host, "numpy") else np.asarray(on_host)
 
 
 def rows_of(values: ArrayLike, ids: NDArray[np.intp], world_count: int) -> NDArray:

@@ -30,22 +30,22 @@ _EXPLICIT_DAMPING = {
 }
 
 
-def check_actuators(posed: Posed) -> list[Finding]:
+def inspect_actuators(posed: Posed) -> list[Finding]:
     """Findings about every actuator of a posed model."""
     model = posed.model
     return [
-        *_check_names(model),
-        *_check_limits(model),
-        *_check_command_range(model),
-        *_check_force_ranges(model),
-        *_check_delays(model),
-        *_check_steadiness(posed),
-        *_check_armature(model),
-        *_check_stiffness(model),
+        *_inspect_names(model),
+        *_inspect_limits(model),
+        *_inspect_command_range(model),
+        *_inspect_force_ranges(model),
+        *_inspect_delays(model),
+        *_inspect_steadiness(posed),
+        *_inspect_armature(model),
+        *_inspect_stiffness(model),
     ]
 
 
-def _check_names(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_names(model: mujoco.MjModel) -> list[Finding]:
     details = {
         actuator_name(model, i): ""
         for i in range(model.nactuator)
@@ -60,7 +60,7 @@ def _check_names(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_limits(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_limits(model: mujoco.MjModel) -> list[Finding]:
     any_command: dict[str, str] = {}
     any_force: dict[str, str] = {}
     for i in range(model.nactuator):
@@ -90,7 +90,7 @@ def _check_limits(model: mujoco.MjModel) -> list[Finding]:
     ]
 
 
-def _check_command_range(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_command_range(model: mujoco.MjModel) -> list[Finding]:
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         joint, first = driven_joint(model, i), model.actuator_ctrladr[i]
@@ -113,7 +113,7 @@ def _check_command_range(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_force_ranges(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_force_ranges(model: mujoco.MjModel) -> list[Finding]:
     with_joint: dict[str, str] = {}
     with_input: dict[str, str] = {}
     for i in range(model.nactuator):
@@ -154,7 +154,7 @@ def _check_force_ranges(model: mujoco.MjModel) -> list[Finding]:
     ]
 
 
-def _check_delays(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_delays(model: mujoco.MjModel) -> list[Finding]:
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         delay = float(model.actuator_delay[i])
@@ -172,7 +172,7 @@ def _check_delays(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_steadiness(posed: Posed) -> list[Finding]:
+def _inspect_steadiness(posed: Posed) -> list[Finding]:
     """Gains against inertia and timestep.
 
     One step of the semi-implicit Euler method multiplies an error by about
@@ -207,7 +207,7 @@ def _check_steadiness(posed: Posed) -> list[Finding]:
     )
 
 
-def _check_armature(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_armature(model: mujoco.MjModel) -> list[Finding]:
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         joint = driven_joint(model, i)
@@ -224,7 +224,7 @@ def _check_armature(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_stiffness(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_stiffness(model: mujoco.MjModel) -> list[Finding]:
     """Position servos so stiff that they are either at full force or at the goal."""
     details: dict[str, str] = {}
     for i in range(model.nactuator):

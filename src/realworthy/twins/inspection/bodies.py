@@ -12,17 +12,17 @@ _LARGEST_RATIO = 3.0  # radius of gyration over the extent of the body's shapes
 _SMALLEST_RATIO = 0.01
 
 
-def check_bodies(model: mujoco.MjModel) -> list[Finding]:
+def inspect_bodies(model: mujoco.MjModel) -> list[Finding]:
     """Findings about the mass properties of every body but the world."""
     return [
-        *_check_inertia_positive(model),
-        *_check_triangle(model),
-        *_check_massless(model),
-        *_check_extent(model),
+        *_inspect_inertia_positive(model),
+        *_inspect_triangle(model),
+        *_inspect_massless(model),
+        *_inspect_extent(model),
     ]
 
 
-def _check_inertia_positive(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_inertia_positive(model: mujoco.MjModel) -> list[Finding]:
     details: dict[str, str] = {}
     for body in range(1, model.nbody):
         least = float(model.body_inertia[body].min())
@@ -37,7 +37,7 @@ def _check_inertia_positive(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_triangle(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_triangle(model: mujoco.MjModel) -> list[Finding]:
     details: dict[str, str] = {}
     for body in range(1, model.nbody):
         a, b, c = sorted(float(moment) for moment in model.body_inertia[body])
@@ -53,7 +53,7 @@ def _check_triangle(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_massless(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_massless(model: mujoco.MjModel) -> list[Finding]:
     """Bodies with joints whose rigid group (welded children too) weighs nothing."""
     weights = np.bincount(
         model.body_weldid, weights=model.body_mass, minlength=model.nbody
@@ -72,7 +72,7 @@ def _check_massless(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _check_extent(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_extent(model: mujoco.MjModel) -> list[Finding]:
     too_large: dict[str, str] = {}
     too_small: dict[str, str] = {}
     for body in range(1, model.nbody):

@@ -9,7 +9,7 @@ from realworthy.twins.inspection.pose import Posed
 _DEPTH = 1e-3  # [m] soft contacts sink in less than this under a robot's weight
 
 
-def check_contacts(posed: Posed) -> list[Finding]:
+def inspect_contacts(posed: Posed) -> list[Finding]:
     """A finding for shapes that overlap in the home pose, each pair at its deepest."""
     depths: dict[str, float] = {}
     for contact in posed.data.contact:

@@ -57,7 +57,7 @@ _OF_ACTUATORS = (
 )
 
 
-def check_others(
+def inspect_others(
     model: mujoco.MjModel, others: Mapping[str, mujoco.MjModel]
 ) -> list[Finding]:
     """Findings for every number that differs between `model` and another file."""
@@ -69,7 +69,7 @@ def check_others(
         their_joints = _joints(other)
         their_bodies = {row.name: row for row in read_bodies(other)}
         their_actuators = {row.name: row for row in read_actuators(other)}
-        findings += _check_missing(title, joints, their_joints)
+        findings += _inspect_missing(title, joints, their_joints)
         findings += _compare(title, joints, their_joints, _OF_JOINTS)
         findings += _compare(title, bodies, their_bodies, _OF_BODIES)
         findings += _compare(title, actuators, their_actuators, _OF_ACTUATORS)
@@ -80,7 +80,7 @@ def _joints(model: mujoco.MjModel) -> dict[str, JointRow]:
     return {row.name: row for row in read_joints(model) if row.type != "free"}
 
 
-def _check_missing(
+def _inspect_missing(
     title: str, mine: Mapping[str, JointRow], theirs: Mapping[str, JointRow]
 ) -> list[Finding]:
     details = {name: "only here" for name in mine if name not in theirs}

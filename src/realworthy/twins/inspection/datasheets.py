@@ -60,7 +60,7 @@ class _Mismatch:
         return f"{self.modelled:.4g} against {self.stated:.4g} stated{self.remark}"
 
 
-def check_datasheet(
+def inspect_datasheet(
     model: mujoco.MjModel, datasheet: Mapping[str, Datasheet]
 ) -> list[Finding]:
     """Findings where the model's number and the stated one are over 5 % apart.

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import mujoco
 
-from realworthy.twins.inspection.actuators import check_actuators
-from realworthy.twins.inspection.bodies import check_bodies
-from realworthy.twins.inspection.contacts import check_contacts
-from realworthy.twins.inspection.contradictions import check_others
-from realworthy.twins.inspection.datasheets import Datasheet, check_datasheet
+from realworthy.twins.inspection.actuators import inspect_actuators
+from realworthy.twins.inspection.bodies import inspect_bodies
+from realworthy.twins.inspection.contacts import inspect_contacts
+from realworthy.twins.inspection.contradictions import inspect_others
+from realworthy.twins.inspection.datasheets import Datasheet, inspect_datasheet
 from realworthy.twins.inspection.findings import Finding, Severity
-from realworthy.twins.inspection.joints import check_joints
+from realworthy.twins.inspection.joints import inspect_joints
 from realworthy.twins.inspection.pose import pose_home
 from realworthy.twins.inspection.tables import (
     ActuatorRow,
@@ -58,12 +58,12 @@ def inspect(
     """
     posed = pose_home(model)
     findings = [
-        *check_bodies(model),
-        *check_joints(posed),
-        *check_actuators(posed),
-        *check_contacts(posed),
-        *check_datasheet(model, datasheet or {}),
-        *check_others(model, others or {}),
+        *inspect_bodies(model),
+        *inspect_joints(posed),
+        *inspect_actuators(posed),
+        *inspect_contacts(posed),
+        *inspect_datasheet(model, datasheet or {}),
+        *inspect_others(model, others or {}),
     ]
     return Inspection(
         total_mass=float(model.body_mass.sum()),

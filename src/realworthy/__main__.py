@@ -1,0 +1,5 @@
+"""`python -m realworthy`."""
+
+from realworthy.cli import main
+
+main()

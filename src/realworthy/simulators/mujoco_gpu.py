@@ -1,0 +1,214 @@
+"""Worlds on a GPU, through MuJoCo Warp; also on Warp's CPU device, to test."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from realworthy.errors import MissingExtra
+from realworthy.simulators.laws import ExplicitLaws
+from realworthy.simulators.simulator import Array, Simulator, Worlds, to_numpy
+from realworthy.twins import BoundTwin, Twin, bind
+
+try:
+    import mujoco_warp  # noqa: F401
+    import warp as wp
+except ImportError:
+    raise MissingExtra("mujoco-warp", "gpu", need="MujocoGpu") from None
+
+from realworthy.simulators.warp_arrays import fill, is_on, share, torch
+from realworthy.simulators.warp_worlds import WarpWorlds
+
+Floats = NDArray[np.float64]
+_STATE = (
+    *("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "ctrl"),
+    *("qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat"),
+    "userdata",
+)
+"""Everything that the future of a world depends on."""
+wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)  # not each kernel loaded
+
+
+class MujocoGpu(Simulator):
+    """`world_count` worlds of a twin in 32-bit floats, stepped as one CUDA graph.
+
+    Arrays are live torch tensors on `device` where torch is installed. With commands
+    that are tensors there, `step` and a `reset` by a mask never wait for the GPU;
+    `write`, `state`, `restore`, `field` and `outcomes` do. `array("outcome")` holds the
+    outcomes on the device.
+
+    Room for contacts is shared by all worlds, room for constraints is each world's own;
+    both are estimated from the model unless told. `deterministic` makes every run on
+    CUDA equal to the last bit, and slower; the CPU device always is.
+    """
+
+    def __init__(
+        self,
+        twin: BoundTwin | Twin,
+        world_count: int,
+        *,
+        substeps: int = 4,
+        device: str | None = None,
+        contacts_per_world: int | None = None,
+        constraints_per_world: int | None = None,
+        deterministic: bool = False,
+    ) -> None:
+        self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
+        self.world_count, self.substeps = world_count, substeps
+        if self.bound.drives and torch is None:
+            need = f"The law of actuator '{self.bound.drives[0].name}' on MujocoGpu"
+            raise MissingExtra("torch", "gpu", need=need)
+        wanted = "cuda" if device is None and wp.is_cuda_available() else device
+        self.device = wp.get_device(wanted or "cpu")
+        with wp.ScopedDevice(self.device):
+            self._worlds = WarpWorlds(
+                self.bound,
+                world_count,
+                self.device,
+                substeps=substeps,
+                contacts_per_world=contacts_per_world,
+                constraints_per_world=constraints_per_world,
+                deterministic=deterministic,
+            )
+            self._shared: dict[str, Array] = {}
+            self._is_stale = False
+            self._laws = ExplicitLaws(
+                self.bound, bind=self.array, expand=self._expand, own=self._own
+            )
+            wp.synchronize_device()
+        self.reset()
+
+    def write(self, samples: ArrayLike, worlds: Worlds = None) -> None:
+        ids = self.check_worlds(worlds)
+        samples = self.bound.check_samples(samples)
+        samples = np.broadcast_to(samples, (len(ids), samples.shape[1]))
+        if not len(ids):
+            return
+        with self._worlds.working() as stream:
+            self._worlds.fields.write(ids, samples)
+            self._laws.take_parameters()
+            if self._worlds.derive is not None:
+                self._worlds.derive(stream)
+        self._is_stale = True
+
+    def reset(
+        self,
+        worlds: Worlds = None,
+        *,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+    ) -> None:
+        on = self._worlds
+        with on.working() as stream:
+            ids = self._mark(worlds)
+            for place, initial, given in (
+                (on.start_qpos, on.initial_qpos, qpos),
+                (on.start_qvel, on.initial_qvel, qvel),
+                (on.start_ctrl, on.no_command, command),
+            ):
+                if given is None:
+                    wp.copy(place, initial)
+                else:
+                    fill(place, given, ids)
+            with on.keeping_others(self._seen_by_others(ids)):
+                on.clear(stream)
+                if self._laws:
+                    started = share(on.marked), share(on.start_ctrl)
+                    self._laws.reset(*started, self.array("ctrl"))
+                if on.fill_histories is not None:
+                    on.fill_histories(stream)
+                on.forward(stream)
+        self._is_stale = False
+
+    def step(self, command: ArrayLike | Array) -> None:
+        on = self._worlds
+        with on.working() as stream:
+            if self._is_stale:
+                on.follow(stream)
+                self._is_stale = False
+            if on.push is not None:
+                on.push(stream)
+            if not self._laws:
+                fill(on.data.ctrl, command)
+                on.advance(stream)
+                return
+            fill(on.start_ctrl, command)
+            held = share(on.start_ctrl)
+            for _ in range(self.substeps):
+                self._laws.write_torques(held, self.array("ctrl"))
+                on.advance(stream)
+
+    def refresh(self) -> None:
+        with self._worlds.working() as stream:
+            self._worlds.forward(stream)
+        self._is_stale = False
+
+    def array(self, name: str) -> Array:
+        if name not in self._shared:
+            self._shared[name] = share(self._worlds.find(name))
+        return self._shared[name]
+
+    def field(self, name: str) -> Floats:
+        with self._worlds.working():
+            values = self._worlds.fields.read(name)
+        values.flags.writeable = False
+        return values
+
+    def state(self, worlds: Worlds = None) -> Floats:
+        ids = self.check_worlds(worlds)
+        with self._worlds.working():
+            found = [self._worlds.find(name).numpy()[ids] for name in _STATE]
+            rows = [values.reshape(len(ids), -1) for values in found]
+            return np.concatenate([*rows, self._laws.state(ids)], axis=1, dtype=float)
+
+    def restore(self, state: ArrayLike, worlds: Worlds = None) -> None:
+        rest = np.asarray(state, dtype=np.float64)
+        ids = self.check_worlds(worlds)
+        on = self._worlds
+        with on.working() as stream:
+            self._mark(ids)
+            for name in _STATE:
+                array = on.find(name)
+                values = array.numpy().copy()
+                width = values[0].size
+                part, rest = rest[:, :width], rest[:, width:]
+                values[ids] = part.reshape(len(ids), *values.shape[1:])
+                array.assign(values)
+            for array in (on.outcome, on.data.overflow):
+                values = array.numpy().copy()
+                values[ids] = 0
+                array.assign(values)
+            self._laws.restore(rest, ids)
+            with on.keeping_others(self._seen_by_others(ids)):
+                on.forward(stream)
+        self._is_stale = False
+
+    def outcomes(self) -> NDArray[np.int64]:
+        with self._worlds.working():
+            return self._worlds.outcome.numpy().astype(np.int64)
+
+    def check_worlds(self, worlds: Worlds) -> NDArray[np.intp]:
+        return super().check_worlds(worlds if worlds is None else to_numpy(worlds))
+
+    def _mark(self, worlds: Worlds) -> NDArray[np.intp] | None:
+        """Marks worlds on the device; their numbers, unless only the device knows."""
+        marked = self._worlds.marked
+        if is_on(worlds, self.device):
+            fill(marked, worlds)
+            return None
+        ids = self.check_worlds(worlds)
+        mask = np.zeros(self.world_count, dtype=bool)
+        mask[ids] = True
+        marked.assign(mask)
+        return ids
+
+    def _seen_by_others(self, ids: NDArray[np.intp] | None) -> set[str]:
+        """Arrays that worlds outside `ids` must find as they were."""
+        if ids is not None and len(ids) == self.world_count:
+            return set()
+        return {"sensordata", "history", *self._shared} - {"outcome", "eq_active"}
+
+    def _expand(self, name: str) -> Array:
+        return share(getattr(self._worlds.model, name))
+
+    def _own(self, name: str) -> Array:
+        return share(self._worlds.fields.own(name))

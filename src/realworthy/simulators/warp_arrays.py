@@ -1,0 +1,69 @@
+"""Arrays of Warp as seen by PyTorch and numpy, without copies."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike, NDArray
+
+from realworthy.simulators.simulator import Array
+
+try:
+    import torch
+except ImportError:  # arrays are then numpy's on the CPU device, Warp's own on CUDA
+    torch = None
+
+WarpArray: TypeAlias = Any
+"""A `wp.array`, whose type has no static form."""
+
+
+def share(array: WarpArray) -> Array:
+    """The same memory as a torch tensor; without torch, as numpy or as it is."""
+    if torch is not None:
+        tensor = wp.to_torch(array)
+        return tensor.flatten(-2) if _is_matrix(array) else tensor
+    if array.device.is_cuda:
+        return array
+    values = array.numpy()
+    return values.reshape(*values.shape[:-2], -1) if _is_matrix(array) else values
+
+
+def alias(array: WarpArray, dtype: object, shape: tuple[int, ...]) -> WarpArray:
+    """The same memory under another element type; keeps it alive."""
+    other = wp.array(ptr=array.ptr, dtype=dtype, shape=shape, device=array.device)
+    other._owner = array
+    return other
+
+
+def fill(
+    array: WarpArray, values: ArrayLike | Array, ids: NDArray[np.intp] | None = None
+) -> None:
+    """Puts values into a (worlds, width) array.
+
+    They are (width,) for all worlds, (worlds, width), or (n, width) for the n worlds
+    `ids`. A tensor on the array's device goes there without waiting for it.
+    """
+    if torch is not None and isinstance(values, torch.Tensor):
+        tensor = wp.to_torch(array)
+        if ids is None or values.ndim < 2 or len(values) != len(ids):
+            tensor.copy_(values)
+        else:
+            tensor[torch.as_tensor(ids, device=tensor.device)] = values.to(tensor)
+        return
+    rows = np.asarray(values, dtype=np.float32)
+    if ids is not None and rows.ndim > 1 and len(rows) == len(ids):
+        placed = np.zeros(array.shape, dtype=np.float32)
+        placed[ids] = rows
+        rows = placed
+    array.assign(np.ascontiguousarray(np.broadcast_to(rows, array.shape)))
+
+
+def is_on(values: object, device: wp.Device) -> bool:
+    """Whether values are a tensor that lives on a CUDA device."""
+    if torch is None or not isinstance(values, torch.Tensor):
+        return False
+    return device.is_cuda and values.device == wp.device_to_torch(device)
+
+
+def _is_matrix(array: WarpArray) -> bool:
+    return len(getattr(array.dtype, "_shape_", ())) == 2
