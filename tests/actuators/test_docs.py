@@ -15,12 +15,10 @@ from .conftest import PROJECT
 
 PAGE = (PROJECT / "docs" / "actuators.md").read_text(encoding="utf-8")
 TREES = [yaml.safe_load(b) for b in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
-SCRIPTS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_page_has_examples():
     assert len(TREES) == 5
-    assert len(SCRIPTS) == 2
 
 
 @pytest.mark.parametrize("tree", [tree for tree in TREES if "joint" in tree])
@@ -37,11 +35,6 @@ def test_actuators_of_the_page_run(tree: dict, data_folder: Path):
 def test_sensors_of_the_page_build(tree: dict):
     law = sensors.build_law(msgspec.convert(tree, sensors.Sensor), timestep=0.001)
     assert set(law.parameters) == set(sensors.KINDS)
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_scripts_of_the_page_run(script: str):
-    exec(compile(script, "docs/actuators.md", "exec"), {})
 
 
 def test_the_page_names_every_kind_of_stage():

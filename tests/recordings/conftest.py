@@ -1,6 +1,5 @@
 """Recordings made up with known answers, and the real ones where they are."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +11,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def data() -> Path:
-    """The folder of real recordings; a checkout that should have it must have it."""
-    shared = ROOT.parent / "shared"
-    folder = Path(os.environ.get("REALWORTHY_DATA") or shared / "data").resolve()
-    if folder.is_dir():
-        return folder
-    reason = f"real recordings are not at {folder}; set REALWORTHY_DATA"
-    if shared.is_dir() or os.environ.get("REALWORTHY_REQUIRE_DATA"):
-        pytest.fail(reason)
-    pytest.skip(reason)
+def data(data_folder: Path) -> Path:
+    """The folder of real recordings."""
+    return data_folder
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 from pathlib import Path
 
 import mujoco
@@ -10,10 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
+from tests.conftest import find_shared
+
 BUILTIN = (
     Path(__file__).parents[2] / "src" / "realworthy" / "twins" / "builtin"
 ).resolve()
-SHARED = Path(__file__).parents[3] / "shared"
 TWINS = sorted(path.name.removesuffix(".twin.yaml") for path in BUILTIN.glob("*.yaml"))
 MODELS = sorted(path.stem for path in BUILTIN.glob("*.xml"))
 G = 9.81
@@ -61,16 +61,6 @@ def load(name: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
     mujoco.mj_resetDataKeyframe(model, data, model.key("home").id)
     mujoco.mj_forward(model, data)
     return model, data
-
-
-def shared_folder(variable: str, name: str) -> Path:
-    """Recordings or robot models beside the project; skips where there are none."""
-    folder = Path(os.environ.get(variable) or SHARED / name)
-    if not folder.is_dir():
-        if SHARED.is_dir():
-            pytest.fail(f"{SHARED} has no folder {name}")
-        pytest.skip(f"set {variable} to a folder like shared/{name}")
-    return folder
 
 
 def full_mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
@@ -260,7 +250,7 @@ def replay_servo_log(log: dict) -> float:
 
 def test_servo_bench_repeats_the_published_replay_errors():
     """data/bam_servos/README.md: 0.0585 rad in the mean, 0.021 to 0.111 by file."""
-    folder = shared_folder("REALWORTHY_DATA", "data") / "bam_servos" / "xl330"
+    folder = find_shared("REALWORTHY_DATA", "data") / "bam_servos" / "xl330"
     logs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     assert len(logs) == 12
     errors = [replay_servo_log(log) for log in logs]
@@ -333,7 +323,7 @@ def test_quadruped_stands_as_high_as_its_legs_reach():
 
 
 def robot_of_menagerie(path: str) -> mujoco.MjModel:
-    folder = shared_folder("MENAGERIE_ROOT", "menagerie")
+    folder = find_shared("MENAGERIE_ROOT", "menagerie")
     return mujoco.MjModel.from_xml_path(str(folder / path))
 
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from realworthy.twins.inspection import Datasheet, Finding, inspect
+from tests.conftest import SHARED, find_shared
 
 BUILTIN = Path(__file__).parents[2] / "src" / "realworthy" / "twins" / "builtin"
-SHARED = Path(__file__).parents[3] / "shared"
 MENAGERIE = Path(os.environ.get("MENAGERIE_ROOT") or SHARED / "menagerie")
 ROBOTS = sorted(path.name for path in MENAGERIE.glob("*") if path.is_dir())
 
@@ -443,11 +443,8 @@ def test_embedded_robots_have_nothing_worse_than_notes(path):
 
 
 def menagerie(path: str) -> mujoco.MjModel:
-    if not MENAGERIE.is_dir():
-        if SHARED.is_dir():
-            pytest.fail(f"{SHARED} has no folder menagerie")
-        pytest.skip("set MENAGERIE_ROOT to a copy of mujoco_menagerie")
-    return mujoco.MjModel.from_xml_path(str(MENAGERIE / path))
+    folder = find_shared("MENAGERIE_ROOT", "menagerie")
+    return mujoco.MjModel.from_xml_path(str(folder / path))
 
 
 @pytest.mark.parametrize("robot", ROBOTS or ["menagerie"])

@@ -119,7 +119,7 @@ class MujocoCpu(Simulator):
         for name, initial, given in (
             ("qpos", self._initial_qpos, qpos),
             ("qvel", self._initial_qvel, qvel),
-            ("ctrl", np.zeros_like(self._ctrl), command),
+            ("ctrl", self._own("own.initial_ctrl"), command),
         ):
             rows = initial[ids] if given is None else given
             self._batch.bind(name)[ids] = rows_of(rows, ids, self.world_count)

@@ -103,7 +103,7 @@ class MujocoGpu(Simulator):
             for place, initial, given in (
                 (on.start_qpos, on.initial_qpos, qpos),
                 (on.start_qvel, on.initial_qvel, qvel),
-                (on.start_ctrl, on.no_command, command),
+                (on.start_ctrl, on.initial_ctrl, command),
             ):
                 if given is None:
                     wp.copy(place, initial)

@@ -78,7 +78,7 @@ class Simulator(ABC):
     ) -> None:
         """Puts worlds back to time zero, at rest in the initial pose unless told.
 
-        Histories are filled as if `command` (zero by default) and the resulting
+        Histories are filled as if `command` (the home keyframe's) and the resulting
         measurements had held for ever. Values are (…) for all, (n, …) for the n worlds,
         or (world_count, …), of which the rows of those worlds are taken.
         """

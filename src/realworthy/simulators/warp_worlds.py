@@ -120,10 +120,10 @@ class WarpWorlds:
         self._still_since = wp.zeros(count, dtype=wp.float32)
         self.initial_qpos = self.fields.own("own.initial_qpos", host.nq)
         self.initial_qvel = self.fields.own("own.initial_qvel", host.nv)
-        self.no_command = wp.zeros((count, host.nu), dtype=wp.float32)
+        self.initial_ctrl = self.fields.own("own.initial_ctrl", host.nu)
         self.start_qpos = wp.clone(self.initial_qpos)
         self.start_qvel = wp.clone(self.initial_qvel)
-        self.start_ctrl = wp.clone(self.no_command)
+        self.start_ctrl = wp.clone(self.initial_ctrl)
         self._command_layout = _place_integers(
             host.actuator_ctrladr,
             host.actuator_ctrlnum,

@@ -22,8 +22,8 @@ class Compiled:
         standard deviation of what is added to each command
     `own.push` (nbody, 5)
         force x, y, z [N] in the world frame, start and duration [s]
-    `own.initial_qpos` (nq,), `own.initial_qvel` (nv,)
-        where a reset begins
+    `own.initial_qpos` (nq,), `own.initial_qvel` (nv,), `own.initial_ctrl` (nu,)
+        where a reset begins, and the command that had held until then
     `own.law.<actuator>.<kind>` ()
         a number of an actuator's explicit law
     """
@@ -80,5 +80,8 @@ def own_fields(model: mujoco.MjModel) -> dict[str, NDArray[np.float64]]:
         "own.initial_qpos": (model.key_qpos[key] if key >= 0 else model.qpos0).copy(),
         "own.initial_qvel": (
             model.key_qvel[key].copy() if key >= 0 else np.zeros(model.nv)
+        ),
+        "own.initial_ctrl": (
+            model.key_ctrl[key].copy() if key >= 0 else np.zeros(model.nu)
         ),
     }

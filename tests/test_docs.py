@@ -1,0 +1,52 @@
+"""Every Python block of the README and the pages, run as a reader would."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def scripts() -> list[tuple[str, str]]:
+    """Name of each page with code, and all its blocks in order as one script."""
+    found = [(page.name, BLOCK.findall(page.read_text("utf-8"))) for page in PAGES]
+    return [(name, "\n".join(blocks)) for name, blocks in found if blocks]
+
+
+@pytest.mark.parametrize(
+    ("name", "script"), scripts(), ids=lambda value: str(value)[:30]
+)
+def test_the_code_of_a_page_runs_in_an_empty_folder(
+    name: str, script: str, tmp_path: Path, data_folder: Path, menagerie_root: Path
+):
+    places = {
+        "REALWORTHY_DATA": str(data_folder),
+        "MENAGERIE_ROOT": str(menagerie_root),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{name}: {done.stderr[-2000:]}"
+
+
+def test_pages_link_only_to_what_exists():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} → {target}"
+
+
+def test_the_readme_is_about_every_page():
+    readme = PAGES[0].read_text("utf-8")
+    for page in PAGES[1:]:
+        assert f"docs/{page.name}" in readme, page.name
