@@ -59,7 +59,7 @@ def test_refusals_say_what_to_try():
     with pytest.raises(BadSensor) as refusal:
         Sensor(signal="a", noise=-0.1)
     assert str(refusal.value) == (
-        "sensor of 'a': noise is -0.1; it must be from 0 up.\n"
+        "sensor of 'a': noise is -0.1; it must be at least 0.\n"
         "  Its unit is that of the signal."
     )
     with pytest.raises(msgspec.ValidationError, match=r"unknown field `nose`"):

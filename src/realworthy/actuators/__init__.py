@@ -6,7 +6,7 @@ firmware controllers, motors, friction M1 to M6, learned drives, and a bench to 
 joint on.
 Not here: MuJoCo's forms of the same actuators (`twins`), numbers believed about them
 (`parameters`), fitting them (`identification`), training networks (`identification`).
-This room imports `artefacts` and `errors` only; no mujoco, no torch.
+This room imports `parameters`, `artefacts` and `errors` only; no mujoco, no torch.
 """
 
 from realworthy.actuators.actuator import Actuator

@@ -6,82 +6,66 @@ friction terms are those of Better Actuator Models (Duclusaud and Passault), for
 servos. Units are those of a hinge; on a slider read N for N·m and m for rad.
 """
 
-import math
-from dataclasses import dataclass
-from typing import Literal
-
 import msgspec
 
 from realworthy.errors import RealworthyError
+from realworthy.parameters.kind import Kind
+from realworthy.parameters.parameter import Transform
 
-Transform = Literal["identity", "log", "logit"]
+IDENTITY, LOG, LOGIT = Transform.IDENTITY, Transform.LOG, Transform.LOGIT
 
 
 class BadActuator(RealworthyError, ValueError):
     """An actuator that cannot exist, or that cannot be built at this timestep."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One physical quantity of an actuator."""
-
-    unit: str
-    transform: Transform
-    """Coordinates to search in: `log` for what is never zero, `logit` within a box."""
-    box: tuple[float, float] | None = None
-    """Where to search when nobody knows better; None: around the nominal."""
-    lower: float = 0.0
-    upper: float = math.inf
-    """Least and greatest possible value; a `log` kind must also be above zero."""
-
-
 KINDS: dict[str, Kind] = {
     # command
-    "delay": Kind("s", "logit", (0.0, 0.04)),
-    "slew_rate": Kind("command unit/s", "log"),
+    "delay": Kind("s", LOGIT, (0.0, 0.04)),
+    "slew_rate": Kind("command unit/s", LOG),
     # controller
-    "kp": Kind("N·m/rad", "log"),
-    "kd": Kind("N·m·s/rad", "logit"),
-    "velocity_filter": Kind("s", "logit", (0.0, 0.05)),
-    "duty_gain": Kind("1/rad", "log"),
-    "max_duty": Kind("1", "logit", (0.8, 1.0), upper=1.0),
+    "kp": Kind("N·m/rad", LOG),
+    "kd": Kind("N·m·s/rad", LOGIT),
+    "velocity_filter": Kind("s", LOGIT, (0.0, 0.05)),
+    "duty_gain": Kind("1/rad", LOG),
+    "max_duty": Kind("1", LOGIT, (0.8, 1.0), upper=1.0),
     # motor
-    "torque_constant": Kind("N·m/A", "log"),
-    "back_emf_constant": Kind("V·s/rad", "log"),
-    "resistance": Kind("Ω", "log"),
-    "inductance": Kind("H", "log"),
-    "supply_voltage": Kind("V", "log"),
-    "current_limit": Kind("A", "log"),
-    "stall_torque": Kind("N·m", "log"),
-    "no_load_speed": Kind("rad/s", "log"),
-    "thermal_resistance": Kind("K/W", "log"),
-    "thermal_capacity": Kind("J/K", "log"),
-    "temperature_coefficient": Kind("1/K", "logit", (0.0, 0.006)),
-    "ambient_temperature": Kind("°C", "identity", (0.0, 45.0), lower=-273.15),
-    "reference_temperature": Kind("°C", "identity", (20.0, 25.0), lower=-273.15),
-    "warn_temperature": Kind("°C", "identity", (50.0, 120.0), lower=-273.15),
-    "max_temperature": Kind("°C", "identity", (60.0, 150.0), lower=-273.15),
+    "torque_constant": Kind("N·m/A", LOG),
+    "back_emf_constant": Kind("V·s/rad", LOG),
+    "resistance": Kind("Ω", LOG),
+    "inductance": Kind("H", LOG),
+    "supply_voltage": Kind("V", LOG),
+    "current_limit": Kind("A", LOG),
+    "stall_torque": Kind("N·m", LOG),
+    "no_load_speed": Kind("rad/s", LOG),
+    "thermal_resistance": Kind("K/W", LOG),
+    "thermal_capacity": Kind("J/K", LOG),
+    "temperature_coefficient": Kind("1/K", LOGIT, (0.0, 0.006)),
+    "ambient_temperature": Kind("°C", IDENTITY, (0.0, 45.0), lower=-273.15),
+    "reference_temperature": Kind("°C", IDENTITY, (20.0, 25.0), lower=-273.15),
+    "warn_temperature": Kind("°C", IDENTITY, (50.0, 120.0), lower=-273.15),
+    "max_temperature": Kind("°C", IDENTITY, (60.0, 150.0), lower=-273.15),
     # limits
-    "strength": Kind("1", "log", (0.7, 1.3)),
-    "soft_saturation": Kind("N·m", "log"),
-    "torque_limit": Kind("N·m", "log"),
+    "strength": Kind("1", LOG, (0.7, 1.3)),
+    "soft_saturation": Kind("N·m", LOG),
+    "torque_limit": Kind("N·m", LOG),
     # gearbox
-    "coulomb_friction": Kind("N·m", "logit", (0.0, 0.2)),
-    "damping": Kind("N·m·s/rad", "logit", (0.0, 1.0)),
-    "stribeck_friction": Kind("N·m", "logit", (0.0, 0.2)),
-    "stribeck_velocity": Kind("rad/s", "log", (0.1, 3.0)),
-    "stribeck_exponent": Kind("1", "log", (1.0, 10.0)),
-    "load_friction": Kind("1", "logit", (0.0, 0.5)),
-    "load_friction_motor": Kind("1", "logit", (0.0, 0.5)),
-    "load_friction_external": Kind("1", "logit", (0.0, 0.5)),
-    "stribeck_load_friction": Kind("1", "logit", (0.0, 1.0)),
-    "stribeck_load_friction_motor": Kind("1", "logit", (0.0, 1.0)),
-    "stribeck_load_friction_external": Kind("1", "logit", (0.0, 1.0)),
-    "quadratic_load_friction_motor": Kind("1/(N·m)", "logit", (0.0, 0.01)),
-    "quadratic_load_friction_external": Kind("1/(N·m)", "logit", (0.0, 0.01)),
+    "coulomb_friction": Kind("N·m", LOGIT, (0.0, 0.2)),
+    "damping": Kind("N·m·s/rad", LOGIT, (0.0, 1.0)),
+    "stribeck_friction": Kind("N·m", LOGIT, (0.0, 0.2)),
+    "stribeck_velocity": Kind("rad/s", LOG, (0.1, 3.0)),
+    "stribeck_exponent": Kind("1", LOG, (1.0, 10.0)),
+    "load_friction": Kind("1", LOGIT, (0.0, 0.5)),
+    "load_friction_motor": Kind("1", LOGIT, (0.0, 0.5)),
+    "load_friction_external": Kind("1", LOGIT, (0.0, 0.5)),
+    "stribeck_load_friction": Kind("1", LOGIT, (0.0, 1.0)),
+    "stribeck_load_friction_motor": Kind("1", LOGIT, (0.0, 1.0)),
+    "stribeck_load_friction_external": Kind("1", LOGIT, (0.0, 1.0)),
+    "quadratic_load_friction_motor": Kind("1/(N·m)", LOGIT, (0.0, 0.01)),
+    "quadratic_load_friction_external": Kind("1/(N·m)", LOGIT, (0.0, 0.01)),
     # structure that an engine writes; the law does not read it
-    "armature": Kind("kg·m²", "log"),
-    "backlash": Kind("rad", "logit", (0.0, 0.1)),
+    "armature": Kind("kg·m²", LOG),
+    "backlash": Kind("rad", LOGIT, (0.0, 0.1)),
 }
 
 
@@ -98,7 +82,7 @@ def compute_box(kind: str, nominal: float) -> tuple[float, float]:
     described = KINDS[kind]
     spread = abs(nominal) if nominal else 1.0
     if described.box is None:
-        least = spread / 3 if described.transform == "log" else 0.0
+        least = spread / 3 if described.transform is LOG else 0.0
         return least, min(3 * spread, described.upper)
     lower, upper = described.box
     if not lower <= nominal <= upper:
@@ -107,26 +91,13 @@ def compute_box(kind: str, nominal: float) -> tuple[float, float]:
     return max(lower, described.lower), min(upper, described.upper)
 
 
-def is_possible(kind: str, value: float) -> bool:
-    """Whether a finite `value` lies in the possible range of the kind."""
-    described = KINDS[kind]
-    above = value > 0 if described.transform == "log" else value >= described.lower
-    return math.isfinite(value) and above and value <= described.upper
-
-
 def check_number(kind: str, value: float, *, owner: str) -> None:
     """Raises `BadActuator` for a number outside the possible range of its kind."""
-    if is_possible(kind, value):
-        return
     described = KINDS[kind]
-    if described.transform == "log":
-        range_in_words = "above 0"
-    elif math.isinf(described.upper):
-        range_in_words = f"at least {described.lower:g}"
-    else:
-        range_in_words = f"from {described.lower:g} to {described.upper:g}"
+    if described.is_possible(value):
+        return
     raise BadActuator(
-        f"{owner}: {kind} is {value:g}; it must be {range_in_words}.",
+        f"{owner}: {kind} is {value:g}; it must be {described.range_in_words}.",
         hint=f"Its unit is {described.unit}.",
     )
 

@@ -6,7 +6,7 @@ scale, noise, delay, quantisation, slow rates and lost readings.
 Not here: MuJoCo's own sensors (`twins`), numbers believed about a sensor
 (`parameters`), faults of the interface such as swapped joints (`recordings`,
 `realities`), random numbers (the caller draws them, so that results repeat by seed).
-This room imports `artefacts` and `errors` only; no mujoco, no torch.
+This room imports `parameters`, `artefacts` and `errors` only; no mujoco, no torch.
 """
 
 from realworthy.sensors.law import Draws, Law, State, build_law

@@ -6,42 +6,30 @@ the signal itself.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
 from realworthy.errors import RealworthyError
+from realworthy.parameters.kind import Kind
+from realworthy.parameters.parameter import Transform
 
 Interpolation = Literal["linear", "hold"]
-Transform = Literal["identity", "log", "logit"]
+IDENTITY, LOG, LOGIT = Transform.IDENTITY, Transform.LOG, Transform.LOGIT
 
 
 class BadSensor(RealworthyError, ValueError):
     """A sensor that cannot exist, or that cannot be built at this timestep."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One physical quantity of a sensor."""
-
-    unit: str
-    transform: Transform
-    box: tuple[float, float] | None = None
-    """Where to search when nobody knows better; None: around the nominal."""
-    lower: float = 0.0
-    upper: float = math.inf
-    """Least and greatest possible value; a `log` kind must also be above zero."""
-
-
 KINDS: dict[str, Kind] = {
-    "bias": Kind("signal", "identity", lower=-math.inf),
-    "scale": Kind("1", "log", (0.8, 1.25)),
-    "noise": Kind("signal", "logit"),
-    "delay": Kind("s", "logit", (0.0, 0.04)),
-    "quantum": Kind("signal", "logit"),
-    "rate": Kind("Hz", "log"),
-    "dropout": Kind("1", "logit", (0.0, 0.2), upper=1.0),
+    "bias": Kind("signal", IDENTITY, lower=-math.inf),
+    "scale": Kind("1", LOG, (0.8, 1.25)),
+    "noise": Kind("signal", LOGIT),
+    "delay": Kind("s", LOGIT, (0.0, 0.04)),
+    "quantum": Kind("signal", LOGIT),
+    "rate": Kind("Hz", LOG),
+    "dropout": Kind("1", LOGIT, (0.0, 0.2), upper=1.0),
 }
 
 
@@ -92,16 +80,11 @@ class Sensor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def check_number(kind: str, value: float, *, signal: str) -> None:
     """Raises `BadSensor` for a number outside the possible range of its kind."""
     described = KINDS[kind]
-    above = value > 0 if described.transform == "log" else value >= described.lower
-    if math.isfinite(value) and above and value <= described.upper:
+    if described.is_possible(value):
         return
-    words = "above 0" if described.transform == "log" else f"from {described.lower:g}"
-    if math.isfinite(described.upper):
-        words += f" to {described.upper:g}"
-    elif described.transform != "log":
-        words += " up"
     raise BadSensor(
-        f"sensor of '{signal}': {kind} is {value:g}; it must be {words}.",
+        f"sensor of '{signal}': {kind} is {value:g}; it must be "
+        f"{described.range_in_words}.",
         hint=f"Its unit is {described.unit}.".replace("signal", "that of the signal"),
     )
 

@@ -149,8 +149,7 @@ class MujocoCpu(Simulator):
 
     def array(self, name: str) -> Floats:
         if name not in self._arrays:
-            self._arrays[name] = self._batch.bind(name)
-            self._batch.forward(stage=_ALL_STAGES)
+            self._arrays[name] = self._bind(name)
         return self._arrays[name]
 
     def field(self, name: str) -> Floats:
@@ -202,6 +201,23 @@ class MujocoCpu(Simulator):
             nominal = self.bound.compiled.nominal(name)
             return np.repeat(nominal[None], self.world_count, axis=0)
         return self._batch.expand(name)
+
+    def _bind(self, name: str) -> Floats:
+        """Binds an array between steps; what the last call computed of it is gone.
+
+        It is computed again at the present state, and other arrays keep what they had.
+        """
+        outputs = [a for a in self._arrays.values() if not a.flags.writeable]
+        found = self._batch.bind(name)
+        if found.flags.writeable:  # part of the state
+            return found
+        before = [array.copy() for array in outputs]
+        self._batch.forward(stage=_ALL_STAGES)
+        for array, values in zip(outputs, before, strict=True):
+            array.flags.writeable = True
+            array[:] = values
+            array.flags.writeable = False
+        return found
 
     def _own(self, name: str) -> Floats:
         """A field of ours: per world where the bound space moves it, else shared."""

@@ -50,18 +50,17 @@ class BoundTwin:
         names = [name for line in self._lines for name in line.edit.fields]
         self.fields = tuple(dict.fromkeys(names))
         """Fields, MuJoCo's and ours, that differ between worlds."""
+        inputs = set(mujoco.MjModel._setconst_inputs)
+        self.needs_constants = any(
+            name in inputs or name.startswith("opt.") for name in self.fields
+        )
+        """Whether MuJoCo derives other fields from those that a sample changes."""
         self.delay_limits = _delay_limits(compiled.model)
 
     @property
     def model(self) -> mujoco.MjModel:
         """The compiled model at nominal values. Read it; `write` goes to copies."""
         return self.compiled.model
-
-    @property
-    def needs_constants(self) -> bool:
-        """Whether MuJoCo derives other fields from those that a sample changes."""
-        inputs = set(mujoco.MjModel._setconst_inputs)
-        return any(name in inputs or name.startswith("opt.") for name in self.fields)
 
     def write(self, fields: Fields, rows: Rows, samples: ArrayLike) -> None:
         """Puts (n, d) samples of e into the worlds `rows` of the fields.
