@@ -4,9 +4,19 @@ Every exception that Realworthy raises on purpose derives from `RealworthyError`
 command line prints it without a traceback and ends with status 2.
 """
 
+import os
+import re
 from collections.abc import Collection
-from difflib import get_close_matches
+from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import Path
+
+_LIKE = 0.7
+"""Likeness from which two words may be the same one, misspelt."""
+_SAME_THING = 0.5
+"""Share of the words of a name that must be found again in another one."""
+_FEW = 12
+"""Names up to which all are listed."""
 
 
 class RealworthyError(Exception):
@@ -22,29 +32,45 @@ class RealworthyError(Exception):
 
 
 class UnknownName(RealworthyError):
-    """A name that is not among those that exist; suggests the nearest."""
+    """A name that is not among those that exist; suggests the nearest.
+
+    `listing` is the command that lists all of them, where there is one.
+    """
 
     def __init__(
-        self, what: str, asked: str, existing: Collection[str], *, owner: str, hint: str
+        self,
+        what: str,
+        asked: str,
+        existing: Collection[str],
+        *,
+        owner: str,
+        hint: str = "",
+        listing: str = "",
     ) -> None:
         self.asked = asked
         self.existing = tuple(existing)
-        self.nearest = tuple(get_close_matches(asked, self.existing, n=3, cutoff=0.7))
+        self.nearest = find_nearest(asked, self.existing)
+        parts = []
         if self.nearest:
-            listed = "Nearest: " + ", ".join(f"'{name}'" for name in self.nearest) + "."
-        elif len(self.existing) <= 12:
-            listed = "There are: " + (", ".join(sorted(self.existing)) or "none") + "."
-        else:
-            listed = f"There are {len(self.existing)}."
-        super().__init__(f"{owner} has no {what} '{asked}'.", hint=f"{listed} {hint}")
+            parts.append(f"Nearest: {', '.join(map(repr, self.nearest))}.")
+        elif len(self.existing) <= _FEW:
+            parts.append(f"There are: {', '.join(sorted(self.existing)) or 'none'}.")
+            listing = ""
+        elif not listing:
+            parts.append(f"There are {len(self.existing)}.")
+        parts.append(hint)
+        parts.append(f"All {len(self.existing)}: {listing}" if listing else "")
+        problem = f"{owner} has no {what} '{asked}'."
+        super().__init__(problem, hint=" ".join(filter(None, parts)))
 
 
 class UnknownParameter(UnknownName):
     """A parameter that the space or twin does not have."""
 
-    def __init__(self, asked: str, existing: Collection[str], *, owner: str) -> None:
-        hint = f"All {len(existing)}: realworthy show parameters --twin TWIN"
-        super().__init__("parameter", asked, existing, owner=owner, hint=hint)
+    def __init__(
+        self, asked: str, existing: Collection[str], *, owner: str, listing: str = ""
+    ) -> None:
+        super().__init__("parameter", asked, existing, owner=owner, listing=listing)
 
 
 class BadFile(RealworthyError):
@@ -53,6 +79,19 @@ class BadFile(RealworthyError):
     def __init__(self, path: Path | str, problem: str, *, hint: str = "") -> None:
         self.path = Path(path)
         super().__init__(f"{path}: {problem}", hint=hint)
+
+
+class MissingFile(BadFile):
+    """A file or folder that is not there; suggests what lies where it should be."""
+
+    def __init__(self, path: Path | str) -> None:
+        folder, name = Path(path).parent, Path(path).name
+        hint = ""
+        if not folder.is_dir():
+            hint = f"There is no folder '{folder}' either."
+        elif nearest := find_nearest(name, _list_names(folder)):
+            hint = f"Nearest: {', '.join(map(repr, nearest))}."
+        super().__init__(path, "there is no such file.", hint=hint)
 
 
 class Unwritable(RealworthyError):
@@ -84,3 +123,56 @@ class MissingExtra(RealworthyError):
             f"{need} needs {library}, which is not installed.",
             hint=f"Try: pip install 'realworthy[{extra}]'",
         )
+
+
+def find_nearest(asked: str, existing: Collection[str]) -> tuple[str, ...]:
+    """At most three names that may have been meant, the likeliest first.
+
+    Names are compared as a whole and word by word, so that 'knee_fricton' finds
+    'FL_calf.coulomb_friction' where there is no knee.
+    """
+    found = {name: _compute_likeness(asked, name) for name in existing}
+    best = max(found.values(), default=0.0)
+    near = [name for name, likeness in found.items() if likeness > best - 0.15]
+    if best == 0.0:
+        return ()
+    return tuple(sorted(near, key=lambda name: (-found[name], len(name)))[:3])
+
+
+def _compute_likeness(asked: str, name: str) -> float:
+    """1 for equal names, 0 for names without a word in common."""
+    whole = _compare(asked.lower(), name.lower())
+    words, others = _split(asked), _split(name)
+    if not words or not others:
+        return 0.0
+    letters = sum(map(len, words))
+    alike = [max(_compare_words(word, other) for other in others) for word in words]
+    shared = sum(
+        len(word) * like
+        for word, like in zip(words, alike, strict=True)
+        if like >= _LIKE
+    )
+    by_words = shared / letters - 0.01 * abs(len(others) - len(words))
+    by_words = by_words if by_words >= _SAME_THING else 0.0
+    return round(max(whole if whole >= _LIKE else 0.0, by_words), 3)
+
+
+def _split(name: str) -> list[str]:
+    return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+
+
+def _compare_words(asked: str, word: str) -> float:
+    is_beginning = len(asked) >= 3 and word.startswith(asked)
+    return max(0.9 if is_beginning else 0.0, _compare(asked, word))
+
+
+@lru_cache(maxsize=65536)
+def _compare(first: str, second: str) -> float:
+    return SequenceMatcher(None, first, second).ratio()
+
+
+def _list_names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

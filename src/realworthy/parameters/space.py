@@ -12,11 +12,21 @@ Floats = NDArray[np.float64]
 
 
 class ParameterSpace:
-    """An ordered set of parameters; vectors of e and z follow this order."""
+    """An ordered set of parameters; vectors of e and z follow this order.
 
-    def __init__(self, parameters: Iterable[Parameter], *, owner: str = "the space"):
+    `owner` and `listing`, the command that lists all that the owner has, are for
+    messages.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        *,
+        owner: str = "the space",
+        listing: str = "",
+    ) -> None:
         self.parameters = tuple(parameters)
-        self.owner = owner
+        self.owner, self.listing = owner, listing
         self._index = {p.name: i for i, p in enumerate(self.parameters)}
         if len(self._index) < len(self.parameters):
             names = [p.name for p in self.parameters]
@@ -62,22 +72,22 @@ class ParameterSpace:
         try:
             return self._index[name]
         except KeyError:
-            raise UnknownParameter(name, self.names, owner=self.owner) from None
+            raise UnknownParameter(
+                name, self.names, owner=self.owner, listing=self.listing
+            ) from None
 
     def select(self, names: Sequence[str]) -> "ParameterSpace":
         """The named parameters, in the order given."""
-        return ParameterSpace((self[name] for name in names), owner=self.owner)
+        return self._keep(self[name] for name in names)
 
     def without(self, names: Iterable[str]) -> "ParameterSpace":
         """All parameters but the named ones."""
         dropped = {self[name].name for name in names}
-        kept = (p for p in self.parameters if p.name not in dropped)
-        return ParameterSpace(kept, owner=self.owner)
+        return self._keep(p for p in self.parameters if p.name not in dropped)
 
     def of_kind(self, *kinds: str) -> "ParameterSpace":
         """The parameters of some kinds, such as `mass` and `damping`."""
-        kept = (p for p in self.parameters if p.kind in kinds)
-        return ParameterSpace(kept, owner=self.owner)
+        return self._keep(p for p in self.parameters if p.kind in kinds)
 
     def vector(self, values: Mapping[str, float]) -> Floats:
         """e with the given values, nominal elsewhere."""
@@ -108,6 +118,9 @@ class ParameterSpace:
         vector = np.asarray(e, dtype=np.float64)
         inside = (vector >= self.lower) & (vector <= self.upper)
         return np.asarray(inside.all(-1))
+
+    def _keep(self, parameters: Iterable[Parameter]) -> "ParameterSpace":
+        return ParameterSpace(parameters, owner=self.owner, listing=self.listing)
 
     def _each(
         self, transform: Callable[[Parameter, Floats], Floats], e: ArrayLike

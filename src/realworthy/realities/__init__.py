@@ -10,11 +10,12 @@ what `simulators` may.
 """
 
 from realworthy.realities.effects import EFFECTS, Effect
+from realworthy.realities.file import Noise, RealityFile
 from realworthy.realities.interface import Interface
 from realworthy.realities.reality import (
-    Noise,
     Reality,
     load_reality,
+    make_reality,
     reality_names,
     save_reality,
 )
@@ -26,8 +27,10 @@ __all__ = [
     "Interface",
     "Noise",
     "Reality",
+    "RealityFile",
     "StandIn",
     "load_reality",
+    "make_reality",
     "reality_names",
     "save_reality",
 ]

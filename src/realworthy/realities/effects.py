@@ -1,6 +1,18 @@
-"""Effects that a twin lacks, as a reality file describes them."""
+"""Effects that a twin lacks, as a reality file describes them.
+
+Units are those of a hinge; on a slide read N for N·m and m for rad. Every number is
+above zero unless it says otherwise.
+"""
+
+import math
 
 import msgspec
+
+from realworthy.errors import RealworthyError
+
+_MAY_BE_ZERO = ("damping",)
+_MAY_BE_NEGATIVE = ("rest", "position")
+_SHARES = ("loss",)
 
 
 class _Effect(
@@ -8,9 +20,31 @@ class _Effect(
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
+    omit_defaults=True,
     tag_field="kind",
 ):
     """Something that real robots have and models do not; abstract."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            for number in value if isinstance(value, tuple) else (value,):
+                if isinstance(number, int | float):
+                    self._check(name, float(number))
+
+    def _check(self, name: str, number: float) -> None:
+        allowed, wanted = number > 0, "above 0"
+        if name in _SHARES:
+            allowed, wanted = 0 < number < 1, "between 0 and 1"
+        elif name in _MAY_BE_ZERO:
+            allowed, wanted = number >= 0, "0 or more"
+        elif name in _MAY_BE_NEGATIVE:
+            allowed, wanted = True, "a number"
+        if not (allowed and math.isfinite(number)):
+            kind = self.__struct_config__.tag
+            raise RealworthyError(
+                f"effects: {name} of {kind} is {number:g}; it must be {wanted}."
+            )
 
 
 class Stribeck(_Effect, frozen=True, kw_only=True, tag="stribeck"):
@@ -38,7 +72,7 @@ class Hysteresis(_Effect, frozen=True, kw_only=True, tag="hysteresis"):
     torque: float
     """[N·m] at which it slips."""
     stiffness: float
-    """[N·m/rad] right after a reversal."""
+    """[N·m/rad] around rest; twice that right after a reversal."""
 
 
 class Flexibility(_Effect, frozen=True, kw_only=True, tag="flexibility"):
@@ -48,10 +82,11 @@ class Flexibility(_Effect, frozen=True, kw_only=True, tag="flexibility"):
     stiffness: float
     """[N·m/rad]"""
     damping: float = 0.0
+    """[N·m·s/rad]"""
 
 
 class Drag(_Effect, frozen=True, kw_only=True, tag="drag"):
-    """Air: − coefficient · q̇ |q̇|."""
+    """Air around the link: − coefficient · q̇ |q̇|."""
 
     joint: str
     coefficient: float
@@ -67,7 +102,7 @@ class LoadFriction(_Effect, frozen=True, kw_only=True, tag="load_friction"):
 
 
 class Saturation(_Effect, frozen=True, kw_only=True, tag="saturation"):
-    """A motor that gives less than it should."""
+    """A motor that gives less than it should: its torque ends at a lower limit."""
 
     joint: str
     limit: float
@@ -84,22 +119,25 @@ class ThermalFade(_Effect, frozen=True, kw_only=True, tag="thermal_fade"):
     time_constant: float
     """[s]"""
     loss: float
-    """Share of the torque that is gone when hot."""
+    """Share of the torque that is gone when hot, below 1."""
     rated_torque: float | None = None
     """[N·m]; half of the actuator's limit where left out."""
 
 
 class SupplySag(_Effect, frozen=True, kw_only=True, tag="supply_sag"):
-    """A battery whose voltage falls under load: strength 1 − loss · load share."""
+    """A battery whose voltage falls under load: strength 1 − loss · load.
+
+    load approaches the mean over all motors of |τ|/limit, 1 at most.
+    """
 
     loss: float
-    """Share of all torque that is gone when every motor pulls at its limit."""
+    """Share of all torque that is gone when every motor pulls at its limit, below 1."""
     time_constant: float = 0.02
     """[s]"""
 
 
 class Quantisation(_Effect, frozen=True, kw_only=True, tag="quantisation"):
-    """An encoder with coarse steps."""
+    """An encoder with coarse steps; its velocity stays fine."""
 
     joint: str
     step: float
@@ -107,28 +145,36 @@ class Quantisation(_Effect, frozen=True, kw_only=True, tag="quantisation"):
 
 
 class Cable(_Effect, frozen=True, kw_only=True, tag="cable"):
-    """A cable that pulls the joint towards a rest angle."""
+    """A cable that pulls the link towards a rest angle."""
 
     joint: str
     stiffness: float
     """[N·m/rad]"""
     rest: float = 0.0
-    """[rad]"""
+    """[rad], of either sign."""
 
 
 class Slosh(_Effect, frozen=True, kw_only=True, tag="slosh"):
-    """Liquid in a body: a pendulum inside it that adds its mass."""
+    """Liquid in a body: a pendulum inside it that adds its mass.
+
+    It hangs along gravity in the initial pose with the mass at the body's centre of
+    mass, and swings with √(g/length) while the body stands still.
+    """
 
     body: str
     mass: float
+    """[kg]"""
     length: float
+    """[m]"""
     damping: float = 0.001
+    """[N·m·s/rad]"""
 
 
 class Contact(_Effect, frozen=True, kw_only=True, tag="contact"):
-    """A box that stands in the way and that the twin does not have."""
+    """A box, fixed in the world, that stands in the way and that the twin lacks."""
 
     position: tuple[float, float, float]
+    """[m] of its centre."""
     size: tuple[float, float, float]
     """[m] half sizes."""
 

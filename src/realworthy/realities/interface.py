@@ -6,16 +6,26 @@ same coordinates, so that the robot follows them; `default_pose` moves only what
 robot makes of a command.
 """
 
+import math
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError, UnknownName
+from realworthy.twins.commands import CommandLine
 
 Floats = NDArray[np.float64]
 
 
-class Interface(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Interface(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
     """What stands between the robot and the numbers that it reports."""
 
     joint_order: list[str] = []
@@ -23,7 +33,7 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     joint_sign: list[str] = []
     """Joints that count the other way."""
     unit_scale: dict[str, float] = {}
-    """Joint → factor on its reported angles and speeds, such as 57.2958."""
+    """Joint → factor on its reported angles and speeds, such as 57.2958; above 0."""
     encoder_offset: dict[str, float] = {}
     """Joint → added to its reported position [rad]."""
     default_pose: dict[str, float] = {}
@@ -35,13 +45,13 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     rate: float = 0.0
     """[Hz] at which the robot takes in new commands; 0: as they come."""
     jitter: float = 0.0
-    """[s] standard deviation of the time between samples."""
+    """[s] standard deviation of the time between samples, in whole substeps."""
     loss: float = 0.0
     """Probability that a sample is missing (`dropped_samples`)."""
     stale_samples: float = 0.0
     """Probability that a sample repeats the one before with a new time."""
     frame: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Rotation vector [rad] from the true to the reported frame of the gyro."""
+    """Rotation vector [rad]: gyro and accelerometer report R(frame) · true."""
     quaternion_order: str = "wxyz"
     """`xyzw`: the orientation's w comes last."""
 
@@ -61,6 +71,24 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 raise RealworthyError(
                     f"interface: {name} is not a probability below 1."
                 )
+        for name in ("clock_offset", "rate", "jitter"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise RealworthyError(
+                    f"interface: {name} is {getattr(self, name):g}; it must be 0 or "
+                    "more."
+                )
+        for joint, scale in self.unit_scale.items():
+            if not 0 < scale < math.inf:
+                raise RealworthyError(
+                    f"interface: unit_scale of '{joint}' is {scale:g}; it must be "
+                    "above 0.",
+                    hint="A joint that counts the other way belongs in joint_sign.",
+                )
+        shifts = (*self.encoder_offset.values(), *self.default_pose.values())
+        if not all(map(math.isfinite, (*shifts, *self.frame))):
+            raise RealworthyError(
+                "interface: encoder_offset, default_pose and frame must be finite."
+            )
 
     def check_joints(self, joints: tuple[str, ...]) -> None:
         """Raises for a joint that the robot does not have."""
@@ -73,7 +101,8 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
         for joint in named:
             if joint not in joints:
-                raise UnknownName("joint", joint, joints, owner="the robot", hint="")
+                owner = "interface: the robot"
+                raise UnknownName("joint", joint, joints, owner=owner, hint="")
         if self.joint_order and sorted(self.joint_order) != sorted(joints):
             raise RealworthyError(
                 "interface: joint_order must name every joint once.",
@@ -82,18 +111,24 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Translator:
-    """Between true joints and what the robot reports under their names."""
+    """Between true joints and motors and what the robot calls by their names."""
 
-    def __init__(self, faults: Interface, joints: tuple[str, ...]) -> None:
-        faults.check_joints(joints)
+    def __init__(
+        self,
+        faults: Interface,
+        joints: tuple[str, ...],
+        lines: Sequence[CommandLine],
+    ) -> None:
         names = faults.joint_order or list(joints)
-        self.joints = joints
-        self._order = np.array([joints.index(name) for name in names], dtype=np.intp)
+        self.joints, self._lines = joints, lines
+        self._takes_velocities = faults.command_kind == "velocity"
+        self._order = [joints.index(name) for name in names]
         sign = [-1.0 if joint in faults.joint_sign else 1.0 for joint in joints]
         self._sign = np.array(sign)
         self._factor = self._sign * [faults.unit_scale.get(j, 1.0) for j in joints]
         self._offset = np.array([faults.encoder_offset.get(j, 0.0) for j in joints])
         self._pose = np.array([faults.default_pose.get(j, 0.0) for j in joints])
+        self._routes = self._plan()
 
     def report_position(self, true: Floats) -> Floats:
         return (self._factor * true + self._offset)[self._order]
@@ -104,13 +139,40 @@ class Translator:
     def report_torque(self, true: Floats) -> Floats:
         return (self._sign * true)[self._order]
 
-    def understand(self, joint: str, kind: str, value: float) -> tuple[str, float]:
-        """The true joint that a command for `joint` reaches, and its true value."""
-        true = int(self._order[self.joints.index(joint)])
+    def understand(self, values: Floats) -> Floats:
+        """A command as the robot makes of it: what each true actuator is asked."""
+        understood = np.array(values)
+        for source, joint, target in self._routes:
+            kind = self._lines[source].kind
+            understood[target] = self._true(joint, kind, float(values[source]))
+        return understood
+
+    def _plan(self) -> list[tuple[int, int, int]]:
+        """Of each number of a command that drives a joint: its place, the joint that it
+        really reaches, and the place that belongs to that.
+
+        Where the order is wrong that is another joint; joints without a motor are
+        passed over.
+        """
+        places: dict[str, list[int]] = {joint: [] for joint in self.joints}
+        for place, line in enumerate(self._lines):
+            if line.joint in places:
+                places[line.joint].append(place)
+        routes = []
+        for name, sources in places.items():
+            joint = self._order[self.joints.index(name)]
+            while sources and not places[self.joints[joint]]:
+                joint = self._order[joint]
+            targets = places[self.joints[joint]]
+            routes += [(s, joint, t) for s, t in zip(sources, targets, strict=False)]
+        return routes
+
+    def _true(self, joint: int, kind: str, value: float) -> float:
+        if kind == "position" and self._takes_velocities:
+            kind = "velocity"
         if kind == "position":
-            value = (value - self._offset[true]) / self._factor[true] + self._pose[true]
-        elif kind == "velocity":
-            value = value / self._factor[true]
-        else:
-            value = value * self._sign[true]
-        return self.joints[true], float(value)
+            value = (value - self._offset[joint]) / self._factor[joint]
+            return float(value + self._pose[joint])
+        if kind == "velocity":
+            return float(value / self._factor[joint])
+        return float(value * self._sign[joint])

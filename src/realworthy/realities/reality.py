@@ -1,65 +1,28 @@
-"""The file of a reality, and the ones that come with Realworthy."""
+"""A reality: a truth that only its stand-in knows, and the ones that are shipped."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from realworthy import artefacts
-from realworthy.errors import RealworthyError, UnknownName
-from realworthy.realities.effects import Effect
-from realworthy.realities.interface import Interface
-from realworthy.twins import Twin, builtin_names, load_twin
+from realworthy.errors import BadFile, RealworthyError, UnknownName
+from realworthy.realities.effects import EFFECTS
+from realworthy.realities.file import SCHEMA, RealityFile
+from realworthy.realities.truth import build_truth
+from realworthy.twins import BoundTwin, Twin, load_twin
 
-SCHEMA = 1
 SUFFIX = ".reality.yaml"
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
-
-
-class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Standard deviations of what is random."""
-
-    position: float = 0.0
-    velocity: float = 0.0
-    torque: float = 0.0
-    orientation: float = 0.0
-    gyro: float = 0.0
-    process: float = 0.0
-    """[N·m] of random torque on every driven joint, anew each control period."""
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if not getattr(self, name) >= 0:
-                raise RealworthyError(f"noise: {name} is negative or not a number.")
-
-
-class RealityFile(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
-):
-    """`*.reality.yaml`."""
-
-    schema: int
-    twin: str
-    seed: int = 0
-    description: str = ""
-    parameters: dict[str, float] = {}
-    """True e, by parameter name."""
-    effects: list[Effect] = []
-    interface: Interface = Interface()
-    noise: Noise = Noise()
-    rate: float = 0.0
-    """[Hz] at which it likes to be commanded; 0: every 4 substeps of the twin."""
-    timestep_factor: float = 1.0
-    """Time step of the reality's physics over the twin's: other numerics, same laws."""
+_TWIN_FILES = (".yaml", ".xml", ".urdf", ".mjcf")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reality:
-    """A truth: `file` as written, and the twin it starts from."""
+    """A truth: `file` as written, the twin it starts from, and what that really is."""
 
     name: str
     file: RealityFile
     twin: Twin
+    truth: BoundTwin = field(repr=False)
 
 
 def reality_names() -> tuple[str, ...]:
@@ -80,17 +43,22 @@ def load_reality(reference: str | Path) -> Reality:
         raise UnknownName(
             "reality", text, reality_names(), owner="Realworthy", hint=hint
         )
+    _check_kinds(path)
     file = artefacts.load(path, RealityFile, schema=SCHEMA)
-    return make_reality(path.name.removesuffix(SUFFIX), file, folder=path.parent)
+    try:
+        return make_reality(path.name.removesuffix(SUFFIX), file, folder=path.parent)
+    except RealworthyError as error:
+        raise BadFile(path, error.problem, hint=error.hint) from None
 
 
 def make_reality(name: str, file: RealityFile, *, folder: Path = Path()) -> Reality:
-    """A reality from its description; every name in it is checked."""
-    built_in = file.twin in builtin_names() or ":" in file.twin
-    twin = load_twin(file.twin if built_in else folder / file.twin)
-    for parameter in file.parameters:
-        twin.space.index(parameter)
-    return Reality(name=name, file=file, twin=twin)
+    """A reality from its description; every name and number in it is checked.
+
+    `folder` is where a twin file is looked for.
+    """
+    is_path = file.twin.endswith(_TWIN_FILES)
+    twin = load_twin(folder / file.twin if is_path else file.twin)
+    return Reality(name=name, file=file, twin=twin, truth=build_truth(file, twin))
 
 
 def save_reality(
@@ -100,3 +68,13 @@ def save_reality(
     if not str(path).endswith(SUFFIX):
         raise RealworthyError(f"A reality's file name ends in {SUFFIX}, not '{path}'.")
     artefacts.save(path, file, overwrite=overwrite)
+
+
+def _check_kinds(path: Path) -> None:
+    """Names the nearest effect where a file misspells one."""
+    effects = artefacts.read_tree(path).get("effects")
+    for effect in effects if isinstance(effects, list) else ():
+        kind = effect.get("kind") if isinstance(effect, dict) else None
+        if isinstance(kind, str) and kind not in EFFECTS:
+            hint = "docs/realities.md shows one complete example of each."
+            raise UnknownName("effect", kind, EFFECTS, owner=str(path), hint=hint)

@@ -1,17 +1,23 @@
 """A reality behind the `Robot` interface."""
 
-from collections import deque
+import math
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.realities.measuring import Measuring, is_hidden
+from realworthy.errors import RealworthyError
+from realworthy.realities.chance import Chance
+from realworthy.realities.driving import Driving
+from realworthy.realities.interface import Translator
+from realworthy.realities.measuring import Measuring
 from realworthy.realities.reality import Reality
+from realworthy.realities.truth import robot_joints
 from realworthy.realities.worlds import RealityWorlds
-from realworthy.robots import Command, Robot, RobotInfo, State
-from realworthy.robots.robot import Mode
+from realworthy.robots import Command, Mode, Robot, RobotInfo, State
+from realworthy.twins import bind
 from realworthy.twins.commands import describe_commands
+from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
 
@@ -25,15 +31,20 @@ class StandIn(Robot):
     """
 
     def __init__(self, reality: Reality, *, seed: int | None = None) -> None:
-        self._file = reality.file
-        self._worlds = RealityWorlds(reality, seed=seed)
-        simulator = self._worlds.simulator
-        joints = tuple(j for j in self._worlds.layout.joints if not is_hidden(j))
+        self._reality = reality.name
+        self._faults = reality.file.interface
+        worlds = RealityWorlds(reality, seed=seed, thread_count=1)
+        twin_layout = Layout(bind(reality.twin))
+        joints = robot_joints(reality.twin, twin_layout)
+        translator = Translator(self._faults, joints, worlds.lines)
+        self._worlds, self._chance = worlds, Chance(worlds.seed)
+        self._driving = Driving(self._faults, worlds, translator, twin_layout)
         self._measuring = Measuring(
-            reality.file, joints, simulator.signals, self._worlds.seed
+            reality.file, worlds, translator, twin_layout, self._chance
         )
-        self._lines = describe_commands(self._worlds.bound)
-        self._info = self._describe(reality.twin.name, joints)
+        self._info = _describe(
+            twin_layout, joints, self._measuring.others, worlds.period
+        )
         self._begin()
 
     @property
@@ -41,7 +52,8 @@ class StandIn(Robot):
         return self._info
 
     def connect(self) -> None:
-        """Puts the stand-in back to its start, cold and at rest."""
+        """Puts the stand-in back to its start, cold and at rest, for another trial."""
+        self._chance.trial += 1
         self._begin()
 
     def read(self) -> State:
@@ -49,18 +61,30 @@ class StandIn(Robot):
 
     def write(self, command: Command) -> None:
         """Takes a command; one that is not finite, or after a stop, is ignored."""
-        if self._mode is Mode.STOPPED or not np.isfinite(command.values).all():
+        values = np.array(command.values, dtype=np.float64)
+        if values.shape != (len(self._info.commands),):
+            raise RealworthyError(
+                f"Robot '{self._info.name}' takes {len(self._info.commands)} numbers "
+                f"in a command, not {values.shape}.",
+                hint=f"In order: {', '.join(self._info.commands)}.",
+            )
+        if self._mode is Mode.STOPPED or not np.isfinite(values).all():
             return
         self._mode = Mode.RUN
-        self._command = np.array(command.values, dtype=np.float64)
+        self._command = values
 
     def wait(self, seconds: float) -> None:
-        self._owed += seconds + self._measuring.jitter(self._tick)
-        substeps = max(1, round(self._owed / self._worlds.timestep))
-        self._owed -= substeps * self._worlds.timestep
-        self._worlds.step(self._drive(substeps), substeps)
-        self._tick += 1
-        self._measure()
+        """Steps the physics, in whole substeps; what is left over is owed."""
+        if not 0 <= seconds < math.inf:
+            raise RealworthyError(f"A robot cannot wait for {seconds} s.")
+        self._chance.tick += 1
+        jitter = self._chance.normal("jitter", self._faults.jitter, 1)[0]
+        self._owed += max(seconds + jitter, 0.0)
+        substeps = round(self._owed / self._worlds.timestep)
+        if substeps:
+            self._owed -= substeps * self._worlds.timestep
+            self._advance(substeps)
+            self._measure()
 
     def damp(self) -> None:
         if self._mode is not Mode.STOPPED:
@@ -73,78 +97,48 @@ class StandIn(Robot):
     def _time(self) -> float:
         return float(self._worlds.simulator.array("time")[0])
 
-    @property
-    def _row(self) -> Floats:
-        return np.array(self._worlds.simulator.array("sensordata")[0])
-
     def _begin(self) -> None:
-        self._worlds.reset()
-        self._measuring.trial += 1
+        self._chance.tick = 0
+        self._worlds.reset(self._chance.trial)
+        self._driving.reset()
+        self._measuring.reset()
         self._mode = Mode.DAMP
-        self._command: Floats | None = None
-        self._taken_at = -np.inf
-        self._goal = self._rest()
-        self._owed, self._tick = 0.0, 0
-        self._past: deque[tuple[float, Floats]] = deque([(self._time, self._row)])
+        self._command = np.zeros(len(self._info.commands))
+        self._owed = 0.0
         self._newest = self._sample(sequence=0)
 
-    def _drive(self, substeps: int) -> Floats:
-        """What reaches the actuators over the coming substeps, in true coordinates."""
-        if self._mode is not Mode.RUN or self._command is None:
-            self._goal = self._rest()
-            return self._goal
-        rate = self._file.interface.rate
-        if rate <= 0 or self._time - self._taken_at >= 1 / rate - 1e-9:
-            self._taken_at = self._time
-            self._asked = self._understand(self._command)
-        if self._file.interface.command_kind == "velocity":
-            moved = self._goal + self._asked * substeps * self._worlds.timestep
-        else:
-            moved = self._asked
-        self._goal = np.clip(moved, self._info.command_lower, self._info.command_upper)
-        return self._goal
-
-    def _rest(self) -> Floats:
-        """Position servos hold where they are; other actuators get nothing."""
-        row, signals = self._row, self._worlds.simulator.signals
-        return np.array(
-            [
-                row[signals.index(f"{line.joint}.position")]
-                if line.kind == "position" and line.joint
-                else 0.0
-                for line in self._lines
-            ]
-        )
-
-    def _understand(self, values: Floats) -> Floats:
-        """A command as the robot makes of it, by true joint."""
-        place = {line.joint: i for i, line in enumerate(self._lines)}
-        understood = np.array(values)
-        for line, value in zip(self._lines, values.tolist(), strict=True):
-            if line.joint in self._info.joints:
-                joint, true = self._measuring.translator.understand(
-                    str(line.joint), line.kind, value
-                )
-                if joint in place:
-                    understood[place[joint]] = true
-        return understood
+    def _advance(self, substeps: int) -> None:
+        command = self._command if self._mode is Mode.RUN else None
+        if command is not None:
+            sd = self._worlds.simulator.field("own.action_noise")[0]
+            command = command + self._chance.normal("action noise", sd, len(command))
+        while substeps:
+            goal, held = self._driving.drive(command, substeps)
+            held = 1 if self._faults.clock_offset else held
+            self._worlds.step(goal, held)
+            self._measuring.remember()
+            substeps -= held
+        if self._worlds.has_diverged():
+            raise RealworthyError(
+                f"Reality '{self._reality}' diverged at {self._time:.3f} s: its "
+                "physics is no longer finite or within reason.",
+                hint="Try smaller commands, softer effects or a timestep_factor below "
+                "1; connect() starts anew.",
+            )
 
     def _measure(self) -> None:
-        self._past.append((self._time, self._row))
-        if self._measuring.is_lost(self._tick):
+        if self._chance.happens("loss", self._faults.loss):
             return  # on the way: the newest stays the newest
         sequence = self._newest.sequence + 1
-        if self._measuring.is_stale(self._tick):
-            self._newest = replace(self._newest, time=self._time, sequence=sequence)
+        if self._chance.happens("stale", self._faults.stale_samples):
+            self._newest = replace(
+                self._newest, time=self._time, sequence=sequence, mode=self._mode
+            )
         else:
             self._newest = self._sample(sequence)
 
     def _sample(self, sequence: int) -> State:
-        wanted = self._time - self._file.interface.clock_offset + 1e-9
-        while len(self._past) > 1 and self._past[1][0] <= wanted:
-            self._past.popleft()
-        row = self._past[0][1]
-        position, velocity, torque, others = self._measuring.report(row, self._tick)
+        position, velocity, torque, others = self._measuring.report()
         return State(
             time=self._time,
             sequence=sequence,
@@ -155,15 +149,23 @@ class StandIn(Robot):
             mode=self._mode,
         )
 
-    def _describe(self, name: str, joints: tuple[str, ...]) -> RobotInfo:
-        kinds = sorted({line.kind for line in self._lines})
-        return RobotInfo(
-            name=name,
-            joints=joints,
-            commands=tuple(line.signal for line in self._lines),
-            command_kind=kinds[0] if len(kinds) == 1 else "",
-            rate=1 / (self._worlds.substeps * self._worlds.timestep),
-            command_lower=np.array([line.lower for line in self._lines]),
-            command_upper=np.array([line.upper for line in self._lines]),
-            other_signals=self._measuring.others,
-        )
+
+def _describe(
+    layout: Layout,
+    joints: tuple[str, ...],
+    other_signals: tuple[str, ...],
+    period: float,
+) -> RobotInfo:
+    """What is on the robot's datasheet: names and limits of its twin."""
+    lines = describe_commands(layout.bound)
+    kinds = [line.kind for line in lines]
+    return RobotInfo(
+        name=layout.bound.twin.name,
+        joints=joints,
+        commands=tuple(line.signal for line in lines),
+        command_kind=kinds[0] if len(set(kinds)) == 1 else None,
+        rate=1 / period,
+        command_lower=np.array([line.lower for line in lines]),
+        command_upper=np.array([line.upper for line in lines]),
+        other_signals=other_signals,
+    )

@@ -4,38 +4,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.realities.effects import (
-    Backlash,
     Cable,
-    Contact,
     Drag,
-    Flexibility,
     Hysteresis,
     LoadFriction,
-    Saturation,
-    Slosh,
     Stribeck,
     SupplySag,
     ThermalFade,
 )
-from realworthy.realities.forces import JointForces, JointFriction, Weakness
+from realworthy.realities.forces import JointForces, JointFriction
 from realworthy.realities.reality import Reality
+from realworthy.realities.truth import control_period
+from realworthy.realities.weakness import Weakness
 from realworthy.simulators import MujocoCpu, Outcome, SubstepEffect
-from realworthy.twins import Twin, bind
+from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
-from realworthy.twins.structure import (
-    add_backlash,
-    add_flexibility,
-    add_obstacle,
-    add_slosh,
-    limit_torque,
-    refine_physics,
-)
 
 Floats = NDArray[np.float64]
 
 
 class RealityWorlds:
-    """`world_count` copies of one reality that differ only in their noise."""
+    """`world_count` copies of one reality that differ only in their process noise."""
 
     def __init__(
         self,
@@ -45,33 +34,36 @@ class RealityWorlds:
         seed: int | None = None,
         thread_count: int = 0,
     ) -> None:
-        file = reality.file
-        self.seed = file.seed if seed is None else seed
-        true_twin = _build_structure(reality)
-        names = list(dict.fromkeys((*file.parameters, *_friction_names(reality))))
-        space = true_twin.space.select(names)
-        self._e = space.vector(file.parameters)
-        self.bound = bind(true_twin, space)
+        file, self.bound = reality.file, reality.truth
         self.layout = Layout(self.bound)
-        self.substeps = max(1, round(self._period(reality) / self.timestep))
+        self.lines = describe_commands(self.bound)
+        self.seed = file.seed if seed is None else seed
+        self.timestep = float(self.bound.model.opt.timestep)
+        self.period = control_period(file, reality.twin)
+        self._e = self.bound.space.vector(file.parameters)
+        self._forces = _build_forces(reality, self.layout, self.seed)
+        self._effects = (*self._forces, *_build_effects(reality, self.layout))
         self.simulator = MujocoCpu(
             self.bound,
             world_count,
-            substeps=self.substeps,
+            substeps=round(self.period / self.timestep),
             thread_count=thread_count,
-            effects=_build_effects(reality, self.layout, self.seed),
+            effects=self._effects,
         )
         self.reset()
 
-    @property
-    def timestep(self) -> float:
-        return float(self.bound.model.opt.timestep)
+    def reset(self, trial: int = 0) -> None:
+        """Back to time zero, cold and at rest, with the process noise of a trial.
 
-    def reset(self) -> None:
-        """Back to time zero, cold and at rest."""
+        Delayed position commands that are still on their way hold the initial pose.
+        """
         if len(self._e):
             self.simulator.write(self._e)
-        self.simulator.reset()
+        for effect in self._effects:  # before the simulator computes initial forces
+            effect.reset(np.arange(self.simulator.world_count))
+        for forces in self._forces:
+            forces.trial = trial
+        self.simulator.reset(command=self._holding_command())
 
     def step(self, command: ArrayLike, substeps: int) -> None:
         """Holds a command for some substeps."""
@@ -81,65 +73,31 @@ class RealityWorlds:
     def has_diverged(self) -> bool:
         return bool((self.simulator.outcomes() == Outcome.DIVERGED).any())
 
-    def _period(self, reality: Reality) -> float:
-        """[s] between commands: the file's rate, or four substeps of the twin."""
-        if reality.file.rate > 0:
-            return 1 / reality.file.rate
-        return 4 * self.timestep / reality.file.timestep_factor
+    def _holding_command(self) -> Floats:
+        initial = self.simulator.field("own.initial_qpos")
+        command = np.zeros((len(initial), len(self.lines)))
+        for place, line in enumerate(self.lines):
+            if line.kind == "position" and line.joint in self.layout.joints:
+                command[:, place] = initial[:, self.layout.joint(line.joint)[0]]
+        return command
 
 
-def _build_structure(reality: Reality) -> Twin:
-    twin = reality.twin
-    for effect in reality.file.effects:
-        if isinstance(effect, Backlash):
-            twin = twin.edited(lambda s, e=effect: add_backlash(s, e.joint, e.width))
-        elif isinstance(effect, Flexibility):
-            twin = twin.edited(
-                lambda s, e=effect: add_flexibility(
-                    s, e.joint, stiffness=e.stiffness, damping=e.damping
-                )
-            )
-        elif isinstance(effect, Saturation):
-            twin = twin.edited(lambda s, e=effect: limit_torque(s, e.joint, e.limit))
-        elif isinstance(effect, Slosh):
-            twin = twin.edited(
-                lambda s, e=effect: add_slosh(
-                    s, e.body, mass=e.mass, length=e.length, damping=e.damping
-                )
-            )
-        elif isinstance(effect, Contact):
-            twin = twin.edited(
-                lambda s, e=effect: add_obstacle(s, position=e.position, size=e.size)
-            )
-    factor = reality.file.timestep_factor
-    if factor != 1.0:
-        twin = twin.edited(lambda s: refine_physics(s, timestep_factor=factor))
-    return twin
+def _build_forces(reality: Reality, layout: Layout, seed: int) -> list[JointForces]:
+    """None or one."""
+    noise, effects = reality.file.noise.process, reality.file.effects
+    chosen = [e for e in effects if isinstance(e, Drag | Cable | Hysteresis)]
+    if not chosen and not noise:
+        return []
+    return [JointForces(layout, chosen, process_noise=noise, seed=seed)]
 
 
-def _friction_names(reality: Reality) -> list[str]:
-    """Joints whose friction moves need the stiff friction that a bound one gets."""
-    kinds = (Stribeck, LoadFriction)
-    joints = [e.joint for e in reality.file.effects if isinstance(e, kinds)]
-    explicit = {actuator.joint for actuator in reality.twin.actuators.values()}
-    return [f"{joint}.coulomb_friction" for joint in joints if joint not in explicit]
-
-
-def _build_effects(
-    reality: Reality, layout: Layout, seed: int
-) -> tuple[SubstepEffect, ...]:
+def _build_effects(reality: Reality, layout: Layout) -> list[SubstepEffect]:
     effects = reality.file.effects
-    forces = [e for e in effects if isinstance(e, Drag | Cable | Hysteresis)]
     friction = [e for e in effects if isinstance(e, Stribeck | LoadFriction)]
     weakness = [e for e in effects if isinstance(e, ThermalFade | SupplySag)]
-    noise = reality.file.noise.process
     built: list[SubstepEffect] = []
-    if forces or noise:
-        built.append(JointForces(layout, forces, process_noise=noise, seed=seed))
     if friction:
         built.append(JointFriction(layout, friction))
     if weakness:
         built.append(Weakness(layout, weakness))
-    for effect in (*forces, *friction):
-        layout.joint(effect.joint)  # an unknown joint is refused before the first step
-    return tuple(built)
+    return built

@@ -8,7 +8,7 @@ may reach a motor is decided in `deployment`. numpy only. May import: `recording
 `parameters`.
 """
 
-from realworthy.robots.robot import Command, Robot, RobotInfo, State
+from realworthy.robots.robot import Command, Mode, Robot, RobotInfo, State
 from realworthy.robots.trial import play
 
-__all__ = ["Command", "Robot", "RobotInfo", "State", "play"]
+__all__ = ["Command", "Mode", "Robot", "RobotInfo", "State", "play"]

@@ -9,6 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.recordings.sidecar import CommandKind
+
 Floats = NDArray[np.float64]
 
 
@@ -31,8 +33,8 @@ class RobotInfo:
     joints: tuple[str, ...]
     commands: tuple[str, ...]
     """Signal names such as `knee.command`."""
-    command_kind: str
-    """`position`, `velocity`, `torque` or `voltage`."""
+    command_kind: CommandKind | None
+    """`position`, `velocity`, `torque` or `voltage`; None where commands differ."""
     rate: float
     """[Hz] at which it likes to be commanded."""
     command_lower: Floats = field(repr=False)

@@ -1,5 +1,6 @@
 """Plays commands on a robot and keeps what it measured."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -22,11 +23,14 @@ def play(
     """Sends (steps, inputs) commands, or signal name → (steps,), at `rate` [Hz].
 
     Row k of the recording holds what was measured just before command k was sent. Rows
-    that the robot did not send, or sent twice, are left out. The robot brakes at the
-    end, also when something goes wrong. Nothing here guards it: `deployment` does.
+    that the robot did not send, or sent twice, are left out, and what was commanded
+    then with them. The robot brakes at the end, also when something goes wrong. Nothing
+    here guards it: `deployment` does.
     """
     info = robot.info
-    rate = rate or info.rate
+    rate = info.rate if rate is None else rate
+    if not 0 < rate < math.inf:
+        raise RealworthyError(f"Commands cannot be sent at {rate:g} Hz.")
     values = _check_commands(info, commands)
     states: list[State] = []
     sent: list[Floats] = []
@@ -59,7 +63,7 @@ def _recording(
         time=np.array([state.time for state in states]),
         signals=signals,
         sidecar=sidecar
-        or Sidecar(twin=info.name, rate=rate, command_kind=info.command_kind),  # type: ignore[arg-type]
+        or Sidecar(twin=info.name, rate=rate, command_kind=info.command_kind),
     )
 
 
@@ -67,15 +71,7 @@ def _check_commands(
     info: RobotInfo, commands: ArrayLike | Mapping[str, ArrayLike]
 ) -> Floats:
     if isinstance(commands, Mapping):
-        for name in commands:
-            if name not in info.commands:
-                owner = f"robot '{info.name}'"
-                raise UnknownName("command", name, info.commands, owner=owner, hint="")
-        columns = {name: np.asarray(value) for name, value in commands.items()}
-        steps = max(len(column) for column in columns.values())
-        commands = np.stack(
-            [columns.get(name, np.zeros(steps)) for name in info.commands], axis=-1
-        )
+        commands = _stack(info, commands)
     values = np.asarray(commands, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != len(info.commands):
         raise RealworthyError(
@@ -83,6 +79,39 @@ def _check_commands(
             f"{values.shape}.",
             hint=f"In order: {', '.join(info.commands)}.",
         )
+    if len(values) < 2:
+        raise RealworthyError(
+            f"A recording needs two commands or more, not {len(values)}."
+        )
     if not np.isfinite(values).all():
-        raise RealworthyError("A command is not a finite number.")
+        step, place = np.argwhere(~np.isfinite(values))[0]
+        raise RealworthyError(
+            f"'{info.commands[place]}' is not a finite number at step {step}."
+        )
     return values
+
+
+def _stack(info: RobotInfo, commands: Mapping[str, ArrayLike]) -> Floats:
+    """(steps, inputs) in the robot's order; nothing is made up for a missing one."""
+    owner = f"robot '{info.name}'"
+    for name in commands:
+        if name not in info.commands:
+            raise UnknownName("command", name, info.commands, owner=owner, hint="")
+    missing = [name for name in info.commands if name not in commands]
+    if missing:
+        raise RealworthyError(
+            f"Robot '{info.name}' needs all of its commands; missing: "
+            f"{', '.join(missing)}.",
+            hint="Say what it shall do there: its measured position, say, or zeros.",
+        )
+    columns = [np.asarray(commands[name], dtype=np.float64) for name in info.commands]
+    lengths = {column.shape for column in columns}
+    if len(lengths) > 1 or columns[0].ndim != 1:
+        found = ", ".join(
+            f"{name} {column.shape}"
+            for name, column in zip(info.commands, columns, strict=True)
+        )
+        raise RealworthyError(
+            f"Commands of robot '{info.name}' must be equally many: {found}."
+        )
+    return np.stack(columns, axis=-1)

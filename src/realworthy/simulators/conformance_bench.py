@@ -1,19 +1,20 @@
 """A small robot beside a sliding puck, and how plain MuJoCo moves them.
 
-The robot of the conformance checks: two joints with servos and room for delays, and a
-puck that slides over the floor. `Reference` edits its text with MjSpec, compiles a fresh
-model for each world and steps it with `mj_step`; nothing of Realworthy is between.
+The robot of the conformance checks has two joints with servos and room for delays; a
+puck slides over the floor. `Reference` edits its text with MjSpec, compiles a model
+afresh for each world and steps it with `mj_step`; nothing of Realworthy is between.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import msgspec
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.actuators import Actuator
-from realworthy.parameters import ParameterSpace
+from realworthy.parameters import Parameter, ParameterSpace
 from realworthy.simulators.simulator import Simulator, to_numpy
 from realworthy.twins import BoundTwin, Twin, bind
 
@@ -75,17 +76,13 @@ def bind_twin() -> BoundTwin:
     """The robot with room for every change."""
     twin = build_twin()
     space = twin.space.select([*CHANGES, *OTHERS])
-    limited = [
-        # a delay beyond this has no room
-        p if p.kind not in ("delay", "sensor_delay") else _limit(p)
-        for p in space
-    ]
+    limited = [_limit_delay(parameter) for parameter in space]
     return bind(twin, ParameterSpace(limited, owner=space.owner))
 
 
-def _limit(parameter):
-    import msgspec
-
+def _limit_delay(parameter: Parameter) -> Parameter:
+    if parameter.kind not in ("delay", "sensor_delay"):
+        return parameter
     return msgspec.structs.replace(parameter, upper=LONGEST_DELAY)
 
 

@@ -207,7 +207,7 @@ def _alike(drives: Sequence[ExplicitDrive]) -> list[list[ExplicitDrive]]:
 
 
 def _differs(bound: BoundTwin, drives: Sequence[ExplicitDrive], kind: str) -> bool:
-    """Whether a number is not the same in all rows: between drives or between worlds."""
+    """Whether a number differs between rows: from drive to drive or world to world."""
     names = [f"own.law.{drive.name}.{kind}" for drive in drives]
     values = {float(bound.compiled.nominal(name)) for name in names}
     nominal = drives[0].law.parameters[kind]

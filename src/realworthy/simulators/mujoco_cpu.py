@@ -1,7 +1,8 @@
 """Worlds on all cores of the CPU, through MuJoCo's own batch."""
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -33,11 +34,12 @@ _OVERFLOW = (
     int(mujoco.mjtWarning.mjWARN_CONTACTFULL),
     int(mujoco.mjtWarning.mjWARN_CNSTRFULL),
 )
+_COUNT = 1  # a warning is (what it was about, how often)
 Floats = NDArray[np.float64]
 
 
 class SubstepEffect(ABC):
-    """Something that acts on every world before each substep, beyond what a twin has."""
+    """Something that acts on all worlds before each substep, beyond what a twin has."""
 
     @abstractmethod
     def start(self, simulator: "MujocoCpu") -> None:
@@ -85,7 +87,7 @@ class MujocoCpu(Simulator):
         )
         self._outcomes = np.zeros(world_count, dtype=np.int64)
         self._arrays["outcome"] = self._outcomes
-        self._seen = self._batch.warning.copy()
+        self._seen = self._batch.warning[..., _COUNT].copy()
         self._effects = tuple(effects)
         for effect in self._effects:
             effect.start(self)
@@ -102,7 +104,7 @@ class MujocoCpu(Simulator):
         self.bound.write(self._fields, ids, samples)
         self._laws.take_parameters()
         if self.bound.needs_constants and len(ids):
-            self._batch.set_const(ids)
+            self._batch.set_const(np.unique(ids))
 
     def reset(
         self,
@@ -115,7 +117,7 @@ class MujocoCpu(Simulator):
         ids = self.check_worlds(worlds)
         if not len(ids):
             return
-        self._batch.reset(ids, stage=_NO_STAGE)
+        self._batch.reset(np.unique(ids), stage=_NO_STAGE)
         for name, initial, given in (
             ("qpos", self._initial_qpos, qpos),
             ("qvel", self._initial_qvel, qvel),
@@ -128,7 +130,7 @@ class MujocoCpu(Simulator):
         self._seen[ids] = 0
         self._fill_command_histories(ids)
         self._laws.reset(np.isin(self._all, ids), self._ctrl, self._ctrl)
-        self._batch.forward(ids, _ALL_STAGES)
+        self._batch.forward(np.unique(ids), _ALL_STAGES)
         self._fill_sensor_histories(ids)
         for effect in self._effects:
             effect.reset(ids)
@@ -191,10 +193,52 @@ class MujocoCpu(Simulator):
         self._batch.state[ids] = state[:, :width]
         self._laws.restore(state[:, width:], ids)
         self._outcomes[ids] = Outcome.OK
-        self._batch.forward(ids, _ALL_STAGES)
+        self._batch.forward(np.unique(ids), _ALL_STAGES)
 
     def outcomes(self) -> NDArray[np.int64]:
         return self._outcomes.copy()
+
+    def prime(self, sent: ArrayLike, worlds: Worlds = None) -> None:
+        """Fills command histories with what was sent before: (n, k, inputs), newest last.
+
+        One row per substep; where a history reaches further back, the oldest holds. An
+        explicit law remembers the newest alone.
+        """
+        ids = self.check_worlds(worlds)
+        sent = np.asarray(sent, dtype=np.float64)
+        history = self._batch.bind("history")
+        for places, control in self._histories:
+            wanted = np.arange(-len(places), 0) + sent.shape[1]
+            history[np.ix_(ids, places)] = sent[:, np.maximum(wanted, 0), control]
+        newest = np.array(self._ctrl)
+        newest[ids] = sent[:, -1]
+        self._laws.reset(np.isin(self._all, ids), newest, self._ctrl)
+
+    def rollout(self, control: ArrayLike) -> tuple[Floats, Floats]:
+        """Positions and velocities after each substep of (worlds, substeps, inputs).
+
+        In one call, without a Python step between, unless laws or effects need one. A
+        world that diverges repeats its last state; see `outcomes`.
+        """
+        control = np.asarray(control, dtype=np.float64)
+        if self._laws or self._effects or self._has_pushes:
+            return self._rollout_by_substeps(control)
+        with _silence():
+            out = self._batch.rollout(control.shape[1], control, record=("qpos", "qvel"))
+        self._note_outcomes()
+        return out["qpos"], out["qvel"]
+
+    def _rollout_by_substeps(self, control: Floats) -> tuple[Floats, Floats]:
+        qpos, qvel = self.array("qpos"), self.array("qvel")
+        count = control.shape[1]
+        positions = np.empty((self.world_count, count, qpos.shape[1]))
+        velocities = np.empty((self.world_count, count, qvel.shape[1]))
+        kept, self.substeps = self.substeps, 1
+        for k in range(count):
+            self.step(control[:, k])
+            positions[:, k], velocities[:, k] = qpos, qvel
+        self.substeps = kept
+        return positions, velocities
 
     def _expand(self, name: str) -> Floats:
         if name.startswith(OWN_PREFIX):
@@ -231,7 +275,8 @@ class MujocoCpu(Simulator):
 
     def _advance(self, alive: NDArray[np.intp] | None, substeps: int) -> None:
         try:
-            self._batch.step(alive, substeps, _VELOCITY_STAGE)
+            with _silence():
+                self._batch.step(alive, substeps, _VELOCITY_STAGE)
         except SimulationError as error:
             self._outcomes[error.ids] = Outcome.DIVERGED
 
@@ -255,14 +300,14 @@ class MujocoCpu(Simulator):
         forces[..., :3] = np.where(acting[..., None], self._push[..., :3], 0.0)
 
     def _note_outcomes(self) -> None:
-        warning = self._batch.warning
-        if np.array_equal(warning, self._seen):
+        counts = self._batch.warning[..., _COUNT]
+        if np.array_equal(counts, self._seen):
             return
-        risen = warning > self._seen
+        risen = counts > self._seen
         overflow = risen[:, _OVERFLOW].any(1) & (self._outcomes == Outcome.OK)
         self._outcomes[overflow] = Outcome.CONTACT_OVERFLOW
         self._outcomes[risen[:, _DIVERGED].any(1)] = Outcome.DIVERGED
-        self._seen[:] = warning
+        self._seen[:] = counts
 
     def _fill_command_histories(self, ids: NDArray[np.intp]) -> None:
         history = self._batch.bind("history")
@@ -271,6 +316,18 @@ class MujocoCpu(Simulator):
 
     def _fill_sensor_histories(self, ids: NDArray[np.intp]) -> None:
         fill_sensor_histories(self._batch, self.bound.model, ids)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps MuJoCo's warnings, which become outcomes, off the console and log file."""
+    loud, quiet = mujoco.MjLogConfig.get(), mujoco.MjLogConfig.get()
+    quiet.logto_console = quiet.logto_file = False
+    quiet.set()
+    try:
+        yield
+    finally:
+        loud.set()
 
 
 def _history_places(
@@ -319,4 +376,4 @@ def fill_sensor_histories(
             values = np.tile(now, int(own.sensor_history[sensor, 0]))
             mujoco.mj_initSensorHistory(own, data, sensor, None, values, 0.0)
         history[world] = data.history
-    batch.forward(ids, _ALL_STAGES)
+    batch.forward(np.unique(ids), _ALL_STAGES)

@@ -14,7 +14,7 @@ try:
 except ImportError:
     raise MissingExtra("mujoco-warp", "gpu", need="MujocoGpu") from None
 
-from realworthy.simulators.warp_arrays import fill, is_on, share, torch
+from realworthy.simulators.warp_arrays import HAS_TORCH, fill, is_on, share
 from realworthy.simulators.warp_worlds import WarpWorlds
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class MujocoGpu(Simulator):
     ) -> None:
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
-        if self.bound.drives and torch is None:
+        if self.bound.drives and not HAS_TORCH:
             need = f"The law of actuator '{self.bound.drives[0].name}' on MujocoGpu"
             raise MissingExtra("torch", "gpu", need=need)
         wanted = "cuda" if device is None and wp.is_cuda_available() else device

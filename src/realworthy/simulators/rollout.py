@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from realworthy.errors import UnknownName
 from realworthy.parameters import Draws
 from realworthy.recordings import Recording, Sidecar
-from realworthy.simulators.simulator import Outcome, Simulator
+from realworthy.simulators.simulator import Outcome, Simulator, to_numpy
 
 
 def record(
@@ -33,8 +33,8 @@ def record(
     jitter = Draws(seed, "action noise") if noise.any() else None
     worlds = np.arange(simulator.world_count)
     for k in range(step_count):
-        time[k] = np.asarray(simulator.array("time"))
-        data[k] = np.asarray(simulator.array("sensordata"))
+        time[k] = to_numpy(simulator.array("time"))
+        data[k] = to_numpy(simulator.array("sensordata"))
         command = played[:, k]
         if jitter is not None:
             command = command + noise * jitter.normal(

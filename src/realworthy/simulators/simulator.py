@@ -5,11 +5,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.twins import BoundTwin
+from realworthy.twins.compiled import object_names
 from realworthy.twins.measured import command_names, signal_names
 
 Array: TypeAlias = Any
@@ -89,7 +91,7 @@ class Simulator(ABC):
 
     @abstractmethod
     def array(self, name: str) -> Array:
-        """Live (worlds, …) values of `qpos`, `qvel`, `time`, `sensordata`, `outcome`, ….
+        """Live (worlds, …) values: `qpos`, `qvel`, `time`, `sensordata`, `outcome`, ….
 
         After `step` everything that depends on position and velocity is current; forces
         and accelerations are those of the last substep. After `reset` and `restore` all
@@ -113,17 +115,15 @@ class Simulator(ABC):
         """(worlds,) `Outcome` of each world since its reset."""
 
     def refresh(self) -> None:
-        """Recomputes what follows from `qpos` and `qvel` after they were set by hand."""
+        """Recomputes what follows from `qpos` and `qvel` once they were set by hand."""
         self.restore(self.state())
 
     def sensor(self, name: str) -> Array:
         """Live (worlds, width) values of a named sensor, such as `knee.position`."""
-        import mujoco
-
         model = self.bound.model
         index = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
         if index < 0:
-            names = {signal.rsplit(".", 1)[0] for signal in self.signals}
+            names = object_names(model, mujoco.mjtObj.mjOBJ_SENSOR)
             owner = f"twin '{self.bound.twin.name}'"
             raise UnknownName("sensor", name, names, owner=owner, hint="")
         first = int(model.sensor_adr[index])
@@ -139,8 +139,9 @@ class Simulator(ABC):
             ids = np.flatnonzero(ids)
         ids = ids.astype(np.intp)
         if len(ids) and (ids.min() < 0 or ids.max() >= self.world_count):
+            missing = ids.min() if ids.min() < 0 else ids.max()
             raise RealworthyError(
-                f"There is no world {ids.max()}; there are {self.world_count}, from 0."
+                f"There is no world {missing}; there are {self.world_count}, from 0."
             )
         return ids
 
@@ -152,7 +153,7 @@ def to_numpy(array: Any) -> NDArray[Any]:
 
 
 def rows_of(values: ArrayLike, ids: NDArray[np.intp], world_count: int) -> NDArray:
-    """The rows that belong to some worlds: one for all, one for each, or those of `ids`."""
+    """The rows for some worlds out of one for all, one for each, or every world's."""
     rows = np.asarray(values, dtype=np.float64)
     by_world = rows.ndim > 1 and len(rows) == world_count != len(ids)
     return rows[ids] if by_world else rows

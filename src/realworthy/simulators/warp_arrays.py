@@ -13,6 +13,7 @@ try:
 except ImportError:  # arrays are then numpy's on the CPU device, Warp's own on CUDA
     torch = None
 
+HAS_TORCH = torch is not None
 WarpArray: TypeAlias = Any
 """A `wp.array`, whose type has no static form."""
 
@@ -60,9 +61,26 @@ def fill(
 
 def is_on(values: object, device: wp.Device) -> bool:
     """Whether values are a tensor that lives on a CUDA device."""
-    if torch is None or not isinstance(values, torch.Tensor):
+    if torch is None or not isinstance(values, torch.Tensor) or not device.is_cuda:
         return False
-    return device.is_cuda and values.device == wp.device_to_torch(device)
+    return values.device == torch.device(wp.device_to_torch(device))
+
+
+class TorchStream:
+    """The CUDA stream that PyTorch is using now, as Warp's."""
+
+    def __init__(self, device: wp.Device) -> None:
+        self._device = device
+        self._streams: dict[int, wp.Stream] = {}
+
+    def current(self) -> wp.Stream | None:
+        """None on the CPU device and without torch: Warp's own."""
+        if torch is None or not self._device.is_cuda:
+            return None
+        stream = torch.cuda.current_stream(wp.device_to_torch(self._device))
+        if stream.cuda_stream not in self._streams:
+            self._streams[stream.cuda_stream] = wp.stream_from_torch(stream)
+        return self._streams[stream.cuda_stream]
 
 
 def _is_matrix(array: WarpArray) -> bool:

@@ -112,7 +112,7 @@ class WorldFields:
             ) from None
 
     def own(self, name: str, *shape: int) -> WarpArray:
-        """A field of ours on the device, (worlds, *shape); shared values are repeated."""
+        """A field of ours on the device, (worlds, *shape); a shared one is repeated."""
         if name not in self._flat:
             self._flat[name] = self._place(name)
         return alias(self._flat[name], wp.float32, (self._count, *shape))
@@ -128,8 +128,8 @@ class WorldFields:
 
 def is_per_world(name: str) -> bool:
     """Whether MuJoCo Warp can hold another value of a model field in each world."""
-    owner, field = (mjw.Option, name[4:]) if name.startswith("opt.") else (mjw.Model, name)
-    described = owner.__dataclass_fields__.get(field)
+    owner = mjw.Option if name.startswith("opt.") else mjw.Model
+    described = owner.__dataclass_fields__.get(name.removeprefix("opt."))
     return described is not None and getattr(described.type, "shape", ())[:1] == ("*",)
 
 

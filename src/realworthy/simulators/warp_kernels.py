@@ -1,4 +1,4 @@
-"""What MuJoCo Warp has no kernel for: starting worlds, pushing and quarantining them."""
+"""What MuJoCo Warp has no kernel for: to start, push and quarantine worlds."""
 
 # pyright: reportInvalidTypeForm=false, reportOperatorIssue=false, reportIndexIssue=false
 
@@ -112,7 +112,7 @@ def apply_pushes(
     time: wp.array[float],
     force: wp.array3d[float],
 ):
-    """Force of each body (worlds, bodies, 6) from its push: x, y, z, start, duration."""
+    """Force on each body (worlds, bodies, 6) from x, y, z, start, duration."""
     world, body = wp.tid()
     start = push[world, body, 3]
     ends = start + push[world, body, 4]
@@ -123,7 +123,7 @@ def apply_pushes(
 
 @wp.kernel
 def check_commands(ctrl: wp.array2d[float], outcome: wp.array[int]):
-    """A command that is not a number ends a world; a world that has ended gets zeros."""
+    """A command that is not a number ends a world; one that has ended gets zeros."""
     world = wp.tid()
     for i in range(ctrl.shape[1]):
         if is_bad(ctrl[world, i]):

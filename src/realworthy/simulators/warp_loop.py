@@ -29,24 +29,19 @@ _CONTACT_POINTS = {
 
 
 class Routine:
-    """Work that is launched again and again: a CUDA graph, or plain calls on the CPU.
+    """Work on the device that is recorded once, as a graph, and launched again.
 
-    On CUDA it runs once when it is made, to load its kernels, and is then captured.
+    It also runs once before, outside the graph, to load its kernels.
     """
 
     def __init__(self, work: Callable[[], None], device: wp.Device) -> None:
-        self._work, self._graph = work, None
-        if device.is_cuda:
+        work()
+        with wp.ScopedCapture(device) as capture:
             work()
-            with wp.ScopedCapture(device) as capture:
-                work()
-            self._graph = capture.graph
+        self._graph = capture.graph
 
     def __call__(self, stream: wp.Stream | None = None) -> None:
-        if self._graph is None:
-            self._work()
-        else:
-            wp.capture_launch(self._graph, stream=stream)
+        wp.capture_launch(self._graph, stream=stream)
 
 
 def build_substep(
@@ -110,7 +105,7 @@ def estimate_contacts(model: mujoco.MjModel) -> int:
 def estimate_constraints(
     model: mujoco.MjModel, contact_count: int, *, friction_moves: bool
 ) -> int:
-    """Rows in one world: half of the contacts, and all limits, frictions, equalities."""
+    """Rows in one world: half of the contacts, every limit, friction and equality."""
     widest = max((int(d) for d in (*model.geom_condim, *model.pair_dim)), default=1)
     pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
     per_contact = max(2 * (widest - 1), 1) if pyramidal else widest

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from realworthy.errors import BadModel, UnknownName
 from realworthy.simulators import warp_kernels as kernels
-from realworthy.simulators.warp_arrays import WarpArray, alias, torch
+from realworthy.simulators.warp_arrays import TorchStream, WarpArray, alias
 from realworthy.simulators.warp_fields import WorldFields
 from realworthy.simulators.warp_loop import (
     Routine,
@@ -43,7 +43,7 @@ class WarpWorlds:
         deterministic: bool,
     ) -> None:
         self.bound, self.world_count, self.device = bound, world_count, device
-        self._stream: wp.Stream | None = None
+        self._torch = TorchStream(device)
         rubs = any(drive.law.actuator.friction is not None for drive in bound.drives)
         friction_moves = rubs or "dof_frictionloss" in bound.fields
         contacts = contacts_per_world or estimate_contacts(bound.model)
@@ -83,15 +83,13 @@ class WarpWorlds:
     @contextlib.contextmanager
     def working(self) -> Iterator[wp.Stream | None]:
         """Work goes to this device, on the stream that PyTorch is using."""
+        stream = self._torch.current()
         with wp.ScopedDevice(self.device):
-            if not self.device.is_cuda or torch is None:
+            if stream is None:
                 yield None
                 return
-            current = torch.cuda.current_stream(wp.device_to_torch(self.device))
-            if self._stream is None or self._stream.cuda_stream != current.cuda_stream:
-                self._stream = wp.stream_from_torch(current)
-            with wp.ScopedStream(self._stream, sync_enter=False):
-                yield self._stream
+            with wp.ScopedStream(stream, sync_enter=False):
+                yield stream
 
     @contextlib.contextmanager
     def keeping_others(self, names: set[str]) -> Iterator[None]:

@@ -8,14 +8,14 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from realworthy.errors import RealworthyError
+from realworthy.errors import BadModel, RealworthyError
 from realworthy.parameters import Operation, Parameter, ParameterSpace, Scope
 from realworthy.twins.compiled import OWN_PREFIX, Compiled, own_fields
 from realworthy.twins.drives import ExplicitDrive, install_drives
 from realworthy.twins.measured import add_sensors
 from realworthy.twins.sources import compile_spec
 from realworthy.twins.space import find_parameter, writer_of
-from realworthy.twins.twin import Twin
+from realworthy.twins.twin import Twin, check_told
 from realworthy.twins.writers import WRITERS, Edit, Fields, Rows
 from realworthy.twins.writers.laws import is_explicit
 
@@ -56,6 +56,7 @@ class BoundTwin:
         )
         """Whether MuJoCo derives other fields from those that a sample changes."""
         self.delay_limits = _delay_limits(compiled.model)
+        self._factors = _told_factors(twin, space)
 
     @property
     def model(self) -> mujoco.MjModel:
@@ -68,7 +69,7 @@ class BoundTwin:
         Starts from the remembered nominals, so that writing twice is writing once.
         Constants that MuJoCo derives are the caller's to recompute.
         """
-        samples = self.check_samples(samples)
+        samples = self.check_samples(samples) / self._factors
         for name in self.fields:
             fields[name][rows] = self.compiled.nominal(name)
         for line in self._lines:
@@ -149,15 +150,20 @@ def _compile(
     _limit_motors(spec)
     plain = compile_spec(spec, twin.name)
     first = Compiled(plain, {**own_fields(plain), **_law_fields(drives)})
-    told = {n: t.value for n, t in twin.parameters.items() if t.value is not None}
-    owner = f"twin '{twin.name}'"
-    _make_room(spec, first, [*space, *(find_parameter(first, n, owner) for n in told)])
+    told = [
+        find_parameter(first, name, twin.owner, twin.listing)
+        for name in twin.parameters
+    ]
+    for parameter in told:
+        check_told(parameter, twin.parameters[parameter.name], owner=twin.owner)
+    values = {n: t.value for n, t in twin.parameters.items() if t.value is not None}
+    moved = [parameter for parameter in told if parameter.name in values]
+    _make_room(spec, first, [*space, *moved])
     model = compile_spec(spec, twin.name)
     _restore_inertials(model, plain)
     compiled = Compiled(model, {**own_fields(model), **_law_fields(drives)})
-    if told:
-        found = [find_parameter(compiled, name, owner) for name in told]
-        _write_values(compiled, found, told)
+    if moved:
+        _write_values(compiled, moved, values, owner=twin.owner)
     return compiled, drives
 
 
@@ -185,7 +191,11 @@ def _restore_inertials(model: mujoco.MjModel, plain: mujoco.MjModel) -> None:
 
 
 def _write_values(
-    compiled: Compiled, parameters: list[Parameter], values: Mapping[str, float]
+    compiled: Compiled,
+    parameters: list[Parameter],
+    values: Mapping[str, float],
+    *,
+    owner: str,
 ) -> None:
     """Moves the nominals of a compiled model to a twin's values."""
     space = ParameterSpace(parameters)
@@ -193,10 +203,30 @@ def _write_values(
     lines = _plan(compiled, space)
     names = list(dict.fromkeys(name for line in lines for name in line.edit.fields))
     fields = model_fields(compiled.model, compiled.own, names)
-    for line in lines:
-        columns = np.where(line.columns < 0, np.nan, e[:, line.columns])
-        line.edit.write(fields, slice(None), columns, line.operation)
+    had_mass = compiled.model.body_mass > 0
+    try:
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            for line in lines:
+                columns = np.where(line.columns < 0, np.nan, e[:, line.columns])
+                line.edit.write(fields, slice(None), columns, line.operation)
+    except np.linalg.LinAlgError:
+        fields = {}
+    _check_written(compiled, fields, had_mass, owner)
     mujoco.mj_setConst(compiled.model, mujoco.MjData(compiled.model))
+
+
+def _check_written(
+    compiled: Compiled, fields: Fields, had_mass: NDArray[np.bool_], owner: str
+) -> None:
+    """Raises where a twin's values leave a body without mass, or numbers without end."""
+    finite = fields and all(np.isfinite(values).all() for values in fields.values())
+    lost = (compiled.model.body_mass <= 0) & had_mass
+    if not finite or lost.any():
+        raise BadModel(
+            f"The values of {owner} make no model: a mass or an inertia is zero, or "
+            "beyond all bounds.",
+            hint="Mend them under parameters; look at mass and inertia first.",
+        )
 
 
 def _plan(compiled: Compiled, space: ParameterSpace) -> tuple[_Line, ...]:
@@ -225,6 +255,16 @@ def _plan(compiled: Compiled, space: ParameterSpace) -> tuple[_Line, ...]:
 def _rank(key: tuple[str, str, Operation]) -> tuple[int, int]:
     kind, _, operation = key
     return _OPERATIONS.index(operation), _ORDER.get(kind, len(_ORDER))
+
+
+def _told_factors(twin: Twin, space: ParameterSpace) -> Floats:
+    """(d,) factors that the nominals have in them already, 1 where there is none."""
+    factors = np.ones(len(space))
+    for column, parameter in enumerate(space):
+        told = twin.parameters.get(parameter.name)
+        if parameter.binding.operation is Operation.SCALE and told and told.value:
+            factors[column] = told.value
+    return factors
 
 
 def _law_fields(drives: Sequence[ExplicitDrive]) -> dict[str, Floats]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from realworthy.actuators.controllers import CommandKind
 from realworthy.twins.bind import BoundTwin
 from realworthy.twins.measured import command_names
 from realworthy.twins.writers.actuators import (
@@ -14,6 +15,12 @@ from realworthy.twins.writers.actuators import (
 )
 
 _ACTUATOR, _JOINT = mujoco.mjtObj.mjOBJ_ACTUATOR, mujoco.mjtObj.mjOBJ_JOINT
+_NAMED_INPUTS: dict[str, CommandKind] = {
+    "pos": "position",
+    "vel": "velocity",
+    "ff": "torque",
+    "voltage": "voltage",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +31,7 @@ class CommandLine:
     """Such as `knee.command`."""
     joint: str | None
     """The joint that it drives, if it drives one."""
-    kind: str
-    """`position`, `velocity`, `torque` or `voltage`."""
+    kind: CommandKind
     lower: float
     upper: float
     """±inf where nothing clips it."""
@@ -44,7 +50,7 @@ def describe_commands(bound: BoundTwin) -> tuple[CommandLine, ...]:
         joint = mujoco.mj_id2name(model, _JOINT, target) if on_joint else None
         first = int(model.actuator_ctrladr[i])
         for k in range(int(model.actuator_ctrlnum[i])):
-            kind = explicit[name].inputs[k] if name in explicit else _kind(model, i)
+            kind = explicit[name].inputs[k] if name in explicit else _kind(model, i, k)
             clipped = name not in explicit and model.actuator_ctrllimited[first + k]
             low, high = model.actuator_ctrlrange[first + k]
             ends = (float(low), float(high)) if clipped else (-np.inf, np.inf)
@@ -52,7 +58,11 @@ def describe_commands(bound: BoundTwin) -> tuple[CommandLine, ...]:
     return tuple(lines)
 
 
-def _kind(model: mujoco.MjModel, actuator: int) -> str:
+def _kind(model: mujoco.MjModel, actuator: int, place: int) -> CommandKind:
+    """What one input of a native actuator means."""
+    name = mujoco.mj_actuatorInputName(model, actuator, place)
+    if name in _NAMED_INPUTS:
+        return _NAMED_INPUTS[name]
     if is_position_servo(model, actuator):
         return "position"
     if is_velocity_servo(model, actuator):

@@ -1,100 +1,152 @@
-"""Where joints and actuators of a compiled twin are found in its arrays."""
+"""Where joints, actuators and sensors of a compiled twin are found in its arrays."""
 
 from functools import cached_property
+from typing import Literal
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.actuators import Actuator, MotorDc, MotorTorqueSpeed
 from realworthy.errors import UnknownName
 from realworthy.twins.bind import BoundTwin
 from realworthy.twins.compiled import object_names
+from realworthy.twins.structure import flex_joint, play_joint
 from realworthy.twins.writers.actuators import is_dc_motor
 from realworthy.twins.writers.joints import single_joints
 
 _JOINT, _ACTUATOR = mujoco.mjtObj.mjOBJ_JOINT, mujoco.mjtObj.mjOBJ_ACTUATOR
 Ids = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Measured = Literal["gyro", "acceleration", "orientation"]
+_SENSORS = {
+    "gyro": mujoco.mjtSensor.mjSENS_GYRO,
+    "acceleration": mujoco.mjtSensor.mjSENS_ACCELEROMETER,
+    "orientation": mujoco.mjtSensor.mjSENS_FRAMEQUAT,
+}
 
 
 class Layout:
-    """Addresses in `qpos`, `qvel`, `ctrl` and actuator arrays, by name."""
+    """Addresses in `qpos`, `qvel`, `ctrl`, actuator and sensor arrays, by name."""
 
     def __init__(self, bound: BoundTwin) -> None:
         self.bound = bound
         self.joints = single_joints(bound.compiled)
         self.actuators = object_names(bound.model, _ACTUATOR)
+        self.bodies = object_names(bound.model, mujoco.mjtObj.mjOBJ_BODY)[1:]
+        """All but the world."""
 
     def joint(self, name: str) -> tuple[int, int]:
         """Place in `qpos` and in `qvel` of a hinge or slide."""
-        if name not in self.joints:
-            owner = f"twin '{self.bound.twin.name}'"
-            raise UnknownName("joint", name, self.joints, owner=owner, hint="")
+        self._check(name, self.joints, "joint")
         i = self.bound.compiled.id(_JOINT, name)
         return int(self.bound.model.jnt_qposadr[i]), int(self.bound.model.jnt_dofadr[i])
 
+    def link(self, joint: str) -> tuple[list[int], list[int]]:
+        """Places in `qpos` and `qvel` that add up to the angle of a joint's link."""
+        parts = (joint, play_joint(joint), flex_joint(joint))
+        found = [self.joint(part) for part in parts if part in self.joints]
+        return [q for q, _ in found], [dof for _, dof in found]
+
     def actuator(self, joint: str) -> int:
-        """The actuator that drives a joint."""
-        model = self.bound.model
-        self.joint(joint)
+        """The (first) actuator that drives a joint."""
+        self._check(joint, self.joints, "joint")
+        self._check(joint, self.driven_joints, "driven joint")
         i = self.bound.compiled.id(_JOINT, joint)
-        driven = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
-        found = np.flatnonzero(driven & (model.actuator_trnid[:, 0] == i))
-        if not len(found):
-            names = [j for j in self.joints if j in self.actuators]
-            raise UnknownName(
-                "driven joint",
-                joint,
-                names,
-                owner=f"twin '{self.bound.twin.name}'",
-                hint="",
-            )
-        return int(found[0])
+        return int(np.flatnonzero(self._driven == i)[0])
+
+    @cached_property
+    def driven_joints(self) -> tuple[str, ...]:
+        """Hinges and slides that an actuator drives, in the order of the joints."""
+        driven = {int(i) for i in self._driven}
+        ids = {name: self.bound.compiled.id(_JOINT, name) for name in self.joints}
+        return tuple(name for name in self.joints if ids[name] in driven)
 
     @cached_property
     def driven_dofs(self) -> Ids:
         """Places in `qvel` of joints that an actuator drives."""
-        model = self.bound.model
-        joints = model.actuator_trnid[
-            model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0
-        ]
-        return np.unique(model.jnt_dofadr[joints]).astype(np.intp)
+        return np.array([self.joint(name)[1] for name in self.driven_joints], np.intp)
 
     @cached_property
-    def torque_limits(self) -> NDArray[np.float64]:
-        """(actuators,) largest torque [N·m]; 1 where a model states none."""
+    def inertias(self) -> Floats:
+        """(dofs,) [kg·m²] seen from each joint in the zero pose, the others free."""
+        return 1.0 / self.bound.model.dof_invweight0
+
+    @cached_property
+    def gears(self) -> Floats:
+        """(actuators,) torque on the joint per force of the actuator."""
+        return np.where(self._driven >= 0, self.bound.model.actuator_gear[:, 0], 1.0)
+
+    @cached_property
+    def torque_gains(self) -> Floats:
+        """(actuators,) torque on the joint per command, where that is a torque."""
+        gains = np.where(
+            self.bound.model.actuator_gaintype == mujoco.mjtGain.mjGAIN_FIXED,
+            self.bound.model.actuator_gainprm[:, 0],
+            1.0,
+        )
+        return self.gears * gains
+
+    @cached_property
+    def torque_limits(self) -> Floats:
+        """(actuators,) largest torque [N·m] on the joint; inf where none is stated."""
         model = self.bound.model
-        limits = np.where(
-            model.actuator_forcelimited.astype(bool),
-            np.abs(model.actuator_forcerange).max(1),
-            0.0,
-        )
-        on_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
-        joint = np.where(on_joint, model.actuator_trnid[:, 0], 0)
-        of_joint = np.where(
-            on_joint & model.jnt_actfrclimited[joint].astype(bool),
-            np.abs(model.jnt_actfrcrange[joint]).max(1),
-            0.0,
-        )
-        limits = np.where(limits > 0, limits, of_joint)
-        return np.where(limits > 0, limits, 1.0)
+        limits = np.full(model.nactuator, np.inf)
+        for i in range(model.nactuator):
+            if model.actuator_forcelimited[i]:
+                force = np.abs(model.actuator_forcerange[i]).max()
+                limits[i] = abs(self.gears[i]) * force
+            joint = int(self._driven[i])
+            if joint >= 0 and model.jnt_actfrclimited[joint]:
+                of_joint = np.abs(model.jnt_actfrcrange[joint]).max()
+                limits[i] = min(limits[i], of_joint)
+            first = int(model.actuator_ctrladr[i])
+            if i in self.voltage_actuators and model.actuator_ctrllimited[first]:
+                resistance, constant = model.actuator_gainprm[i, :2]
+                volts = np.abs(model.actuator_ctrlrange[first]).max()
+                stall = abs(self.gears[i]) * constant * volts / resistance
+                limits[i] = min(limits[i], stall)
+        for drive in self.bound.drives:
+            i = self.actuators.index(drive.name)
+            limits[i] = min(limits[i], _largest_torque(drive.law.actuator))
+        return limits
 
     @cached_property
     def explicit_actuators(self) -> Ids:
         """Actuators whose torque a law computes."""
         names = {drive.name for drive in self.bound.drives}
-        return self._where([name in names for name in self.actuators])
+        return _where([name in names for name in self.actuators])
 
     @cached_property
     def voltage_actuators(self) -> Ids:
-        """Native DC motors, which are weakened through their voltage."""
-        count = self.bound.model.nactuator
-        return self._where([is_dc_motor(self.bound.model, i) for i in range(count)])
+        """Native DC motors that are commanded a voltage."""
+        model = self.bound.model
+        volts = int(mujoco.mjtCtrlInput.mjINPUT_VOLTAGE)
+        return _where(
+            [
+                is_dc_motor(model, i) and model.actuator_ctrlspec[i] == volts
+                for i in range(model.nactuator)
+            ]
+        )
+
+    @cached_property
+    def dc_actuators(self) -> Ids:
+        """Native DC motors, whatever they are commanded."""
+        model = self.bound.model
+        return _where([is_dc_motor(model, i) for i in range(model.nactuator)])
 
     @cached_property
     def servo_actuators(self) -> Ids:
-        """Native motors and servos, which are weakened through their gains."""
-        others = {*self.explicit_actuators.tolist(), *self.voltage_actuators.tolist()}
-        return self._where([i not in others for i in range(self.bound.model.nactuator)])
+        """Native motors and servos: force = gain · command + bias, both scalable."""
+        others = {*self.explicit_actuators.tolist(), *self.dc_actuators.tolist()}
+        return _where([i not in others for i in range(self.bound.model.nactuator)])
+
+    @cached_property
+    def limited_servos(self) -> tuple[Ids, Ids]:
+        """Native motors and servos that their joint limits, and those joints."""
+        servos = self.servo_actuators[self._driven[self.servo_actuators] >= 0]
+        limited = self.bound.model.jnt_actfrclimited[self._driven[servos]].astype(bool)
+        return servos[limited], self._driven[servos[limited]]
 
     @property
     def explicit_controls(self) -> Ids:
@@ -110,8 +162,45 @@ class Layout:
         drives = [d for d in self.bound.drives if d.law.actuator.friction is not None]
         return np.array([self.joint(d.joint)[1] for d in drives], dtype=np.intp)
 
+    def sensors(self, measured: Measured) -> list[Ids]:
+        """Columns of `sensordata` of every sensor that measures this."""
+        model = self.bound.model
+        found = np.flatnonzero(model.sensor_type == int(_SENSORS[measured]))
+        widths = model.sensor_dim[found]
+        firsts = model.sensor_adr[found]
+        return [
+            np.arange(f, f + w, dtype=np.intp)
+            for f, w in zip(firsts.tolist(), widths.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _driven(self) -> Ids:
+        """(actuators,) number of the joint that each drives, −1 for none."""
+        model = self.bound.model
+        on_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+        return np.where(on_joint, model.actuator_trnid[:, 0], -1).astype(np.intp)
+
     def _controls(self, actuators: Ids) -> Ids:
         return self.bound.model.actuator_ctrladr[actuators].astype(np.intp)
 
-    def _where(self, chosen: list[bool]) -> Ids:
-        return np.flatnonzero(np.array(chosen, dtype=bool))
+    def _check(self, name: str, existing: tuple[str, ...], what: str) -> None:
+        if name not in existing:
+            owner = f"twin '{self.bound.twin.name}'"
+            raise UnknownName(what, name, existing, owner=owner, hint="")
+
+
+def _largest_torque(actuator: Actuator) -> float:
+    """[N·m] on the joint that a described actuator can give; inf if unlimited."""
+    motor, gear = actuator.motor, actuator.gear
+    limits = [np.inf, actuator.torque_limit, actuator.soft_saturation]
+    if isinstance(motor, MotorTorqueSpeed):
+        limits.append(actuator.strength * gear * motor.stall_torque)
+    if isinstance(motor, MotorDc):
+        current = motor.supply_voltage / motor.resistance
+        current = min(current, motor.current_limit or np.inf)
+        limits.append(actuator.strength * gear * motor.torque_constant * current)
+    return min(limit for limit in limits if limit is not None)
+
+
+def _where(chosen: list[bool]) -> Ids:
+    return np.flatnonzero(np.array(chosen, dtype=bool))

@@ -1,13 +1,40 @@
 """Where a model comes from: a built-in name, MJCF, URDF, or MuJoCo Menagerie."""
 
+import math
+import os
+import re
 from pathlib import Path
 
 import mujoco
 
-from realworthy.errors import BadModel, RealworthyError, UnknownName
+from realworthy.errors import BadModel, MissingFile, RealworthyError, UnknownName
 
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
 MENAGERIE_PREFIX = "menagerie:"
+MODEL_SUFFIXES = (".xml", ".urdf")
+_HINTS = {
+    "mass and inertia of moving bodies": "Give it a mass: an <inertial>, or a shape "
+    "with mass or density.",
+    "opening file": "The model names a file that is not there; paths are relative to "
+    "the model and its meshdir or texturedir.",
+    "A + B >= C": 'Mend its inertia, or set compiler balanceinertia="true".',
+}
+"""What to try, by a part of MuJoCo's message."""
+_COPIED = ("actuators", "sensors", "equalities", "tendons", "pairs", "excludes")
+"""What MuJoCo leaves out of a copy, without a word, where a reference is wrong."""
+
+
+def _keep_log_quiet() -> None:
+    """MuJoCo logs to MUJOCO_LOG.TXT in the user's folder, and a line per bad world.
+
+    Outcomes and errors say the same things; who wants the log sets it up after import.
+    """
+    config = mujoco.MjLogConfig.get()
+    config.logto_file = config.logto_console = False
+    config.set()
+
+
+_keep_log_quiet()
 
 
 def builtin_names() -> tuple[str, ...]:
@@ -28,34 +55,41 @@ def load_spec(reference: str, folder: Path) -> mujoco.MjSpec:
 
 def read_spec(path: Path) -> mujoco.MjSpec:
     """A parsed MJCF or URDF file, every joint, body and actuator with a name."""
-    if not path.is_file():
+    if not os.path.isfile(path):
+        if os.path.isdir(path):
+            raise BadModel(f"{path} is a folder, not a model.")
+        raise MissingFile(path)
+    if path.suffix not in MODEL_SUFFIXES:
         raise BadModel(
-            f"There is no model file {path}.",
-            hint="Give an .xml (MJCF) or .urdf file, a built-in twin's name, or "
-            "menagerie:<robot>.",
+            f"{path} is not a model: MuJoCo reads .xml (MJCF) and .urdf files.",
+            hint="Give it one of these endings, in small letters, if it is one.",
         )
-    try:
-        spec = mujoco.MjSpec.from_file(str(path))
-    except (ValueError, mujoco.FatalError) as error:
-        raise BadModel(
-            f"MuJoCo cannot read {path}: {_one_line(error)}",
-            hint="Mend the file; MuJoCo's message names the place.",
-        ) from None
+    spec = _parse(path)
+    _check_names(spec, path)
     _give_names(spec)
-    if path.suffix.lower() == ".urdf":
+    if path.suffix == ".urdf":
         _add_motors(spec)
+    _check_references(spec, path.stem)
     return spec
 
 
 def compile_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     """The compiled model; MuJoCo's refusal becomes a `BadModel`."""
     try:
-        return spec.compile()
+        model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
+        said = _one_line(error)
+        hint = "Mend the model; realworthy show FILE checks it again."
         raise BadModel(
-            f"MuJoCo rejects the model of twin '{name}': {_one_line(error)}",
-            hint="Mend the model; realworthy show FILE checks it again.",
+            f"MuJoCo rejects the model of twin '{name}': {said}",
+            hint=next((h for part, h in _HINTS.items() if part in said), hint),
         ) from None
+    if not (model.opt.timestep > 0 and math.isfinite(model.opt.timestep)):
+        raise BadModel(
+            f"The time step of twin '{name}' is {model.opt.timestep:g} s.",
+            hint='Set option timestep="0.002", or what the robot needs.',
+        )
+    return model
 
 
 def menagerie_path(name: str) -> Path:
@@ -67,23 +101,73 @@ def menagerie_path(name: str) -> Path:
     import mujoco_menagerie
 
     robot_name, _, entry = name.partition("/")
+    owner, listing = "MuJoCo Menagerie", "realworthy show twins"
+    names = mujoco_menagerie.names()
+    if robot_name not in names:
+        raise UnknownName("robot", robot_name, names, owner=owner, listing=listing)
+    robot = mujoco_menagerie.get(robot_name)
+    if entry and entry not in robot.entry_names:
+        owner = f"Menagerie robot '{robot_name}'"
+        raise UnknownName("entry", entry, robot.entry_names, owner=owner)
     try:
-        robot = mujoco_menagerie.get(robot_name)
-        return Path(robot.xml(entry or None))
-    except mujoco_menagerie.UnknownRobotError:
-        names = mujoco_menagerie.names()
-        hint = "All: realworthy show twins"
-        raise UnknownName(
-            "robot", robot_name, names, owner="MuJoCo Menagerie", hint=hint
-        ) from None
-    except mujoco_menagerie.UnknownEntryPointError:
-        entries = mujoco_menagerie.get(robot_name).entry_names
-        raise UnknownName("entry", entry, entries, owner=robot_name, hint="") from None
+        path = Path(robot.xml(entry or None))
     except (mujoco_menagerie.MenagerieError, OSError) as error:
         raise RealworthyError(
-            f"Menagerie robot '{robot_name}' is not at hand: {_one_line(error)}",
+            f"Menagerie robot '{robot_name}' is not at hand: {_one_line(error)}.",
             hint="Set MENAGERIE_ROOT to a copy of mujoco_menagerie, or go online once.",
         ) from None
+    if not path.is_file():
+        raise RealworthyError(
+            f"Menagerie robot '{robot_name}' has no {path.name} in this copy "
+            f"({path.parent}).",
+            hint="Update the copy, or name another entry: "
+            + ", ".join(e.name for e in robot.entry_points if _has(path, e.file)),
+        )
+    return path
+
+
+def _has(path: Path, name: str) -> bool:
+    return path.with_name(name).is_file()
+
+
+def _parse(path: Path) -> mujoco.MjSpec:
+    warned: list[str] = []
+    listener = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(warned.append)
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+    except (ValueError, mujoco.FatalError) as error:
+        said = _one_line(error)
+        hint = "Mend the file; MuJoCo's message names the place."
+        raise BadModel(
+            f"MuJoCo cannot read {path}: {said}",
+            hint=next((h for part, h in _HINTS.items() if part in said), hint),
+        ) from None
+    finally:
+        mujoco.set_mju_user_warning(listener)
+    if any("NaN" in text for text in warned):
+        raise BadModel(
+            f"{path} holds a number that is NaN.", hint="Search the file for 'nan'."
+        )
+    return spec
+
+
+def _check_names(spec: mujoco.MjSpec, path: Path) -> None:
+    """`all.<kind>` stands for every element, so no element may be called so."""
+    elements = (("body", spec.bodies), ("joint", spec.joints))
+    for what, found in (*elements, ("actuator", spec.actuators)):
+        if any(element.name == "all" for element in found):
+            raise BadModel(
+                f"{path} has a {what} called 'all', which stands for all of them.",
+                hint=f"Give the {what} another name.",
+            )
+
+
+def _check_references(spec: mujoco.MjSpec, name: str) -> None:
+    """Lets MuJoCo speak up where a copy would silently lack an actuator or sensor."""
+    copy = spec.copy()
+    if any(len(getattr(spec, k)) != len(getattr(copy, k)) for k in _COPIED):
+        compile_spec(spec, name)
 
 
 def _give_names(spec: mujoco.MjSpec) -> None:
@@ -122,4 +206,13 @@ def _add_motors(spec: mujoco.MjSpec) -> None:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    """MuJoCo's message without its line breaks, prefixes and numbers of its own."""
+    said = " ".join(str(error).split())
+    if parse := re.match(r"XML parse error.*Line number=(\d+)", said):
+        return f"it is not XML (line {parse[1]})"
+    said = re.sub(r"^(XML )?(Error: )+", "", said)
+    said = re.sub(r" The static bodies of the spec were fused.*$", "", said)
+    said = re.sub(r" Element name '', id \d+(, line (\d+))?$", r" (line \2)", said)
+    said = re.sub(r" Element name ('.*'), id \d+(, line \d+)?$", r" (\1\2)", said)
+    said = re.sub(r" Element ('.*'), line (\d+)$", r" (\1, line \2)", said)
+    return said.replace(" (line )", "").removesuffix(".")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from realworthy.actuators import KINDS
-from realworthy.errors import RealworthyError, UnknownName
+from realworthy.errors import UnknownName, UnknownParameter
 from realworthy.parameters import (
     Binding,
     IndependentBelief,
@@ -44,8 +44,7 @@ def writer_of(compiled: Compiled, kind: str, element: str) -> Writer:
         return law_writer(kind)
     if kind in WRITERS:
         return WRITERS[kind]
-    hint = "realworthy show parameters --twin TWIN"
-    raise UnknownName("kind", kind, {*WRITERS, *KINDS}, owner="Realworthy", hint=hint)
+    raise UnknownName("kind", kind, {*WRITERS, *KINDS}, owner="Realworthy")
 
 
 def elements_of(compiled: Compiled, kind: str) -> tuple[str, ...]:
@@ -57,7 +56,13 @@ def elements_of(compiled: Compiled, kind: str) -> tuple[str, ...]:
 
 def full_space(twin: Twin) -> ParameterSpace:
     """All parameters of a twin, with the bounds that its file gives them."""
-    compiled, told = twin.compiled, twin.parameters
+    parameters = _list_parameters(twin.compiled, twin.parameters)
+    return ParameterSpace(parameters, owner=twin.owner, listing=twin.listing)
+
+
+def _list_parameters(
+    compiled: Compiled, told: Mapping[str, ParameterText]
+) -> list[Parameter]:
     parameters: list[Parameter] = []
     for kind in {**WRITERS, **KINDS}:
         elements = elements_of(compiled, kind)
@@ -65,10 +70,12 @@ def full_space(twin: Twin) -> ParameterSpace:
             parameters += _describe(compiled, told, kind, element, (element,))
         if kind in (*_SHARED, *_SCALED) and elements:
             parameters += _describe(compiled, told, kind, ALL, elements)
-    return ParameterSpace(parameters, owner=f"twin '{twin.name}'")
+    return parameters
 
 
-def find_parameter(compiled: Compiled, name: str, owner: str) -> Parameter:
+def find_parameter(
+    compiled: Compiled, name: str, owner: str, listing: str = ""
+) -> Parameter:
     """One parameter by its name, without listing all the others."""
     kinds = [kind for kind in {**WRITERS, **KINDS} if f".{kind}" in name]
     for kind in sorted(kinds, key=len, reverse=True):
@@ -80,10 +87,8 @@ def find_parameter(compiled: Compiled, name: str, owner: str) -> Parameter:
         for parameter in _describe(compiled, {}, kind, element, bound):
             if parameter.component == component.removeprefix("."):
                 return parameter
-    raise RealworthyError(
-        f"{owner} has no parameter '{name}'.",
-        hint="All: realworthy show parameters --twin TWIN",
-    )
+    names = [parameter.name for parameter in _list_parameters(compiled, {})]
+    raise UnknownParameter(name, names, owner=owner, listing=listing)
 
 
 def default_belief(twin: Twin) -> IndependentBelief:
@@ -134,7 +139,8 @@ def _describe(
     for component, found in zip(writer.components, nominals, strict=True):
         full_name = f"{name}.{kind}" + (f".{component}" if component else "")
         text = told.get(full_name, ParameterText())
-        nominal = 1.0 if scaled else float(found)
+        factor = 1.0 if text.value is None else text.value
+        nominal = factor if scaled else float(found)
         lower = (0.0 if scaled else writer.lower) if text.lower is None else text.lower
         upper = writer.upper if text.upper is None else text.upper
         transform = writer.transform(nominal, lower, upper)

@@ -1,12 +1,30 @@
-"""Changes to a model's structure: play and flex between a motor and its link."""
+"""Changes to a model's structure: play, flex, liquid, obstacles, limits, time step."""
+
+import contextlib
+from collections.abc import Iterator
 
 import mujoco
+import numpy as np
 
 from realworthy.errors import BadModel
+from realworthy.twins.compiled import own_fields
+from realworthy.twins.sources import compile_spec
 
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
 _ROTOR = 1e-4
 """[kg·m²] given to a motor without armature, which would otherwise have no inertia."""
+_EVERYTHING, _OTHERWISE_UNTOUCHED = 0xFFFF, 0x8000
+"""Bits of `contype` and `conaffinity`."""
+
+
+def play_joint(joint: str) -> str:
+    """Name of the joint that lets the link of `joint` turn within its play."""
+    return f"{joint}.play"
+
+
+def flex_joint(joint: str) -> str:
+    """Name of the joint that lets the link of `joint` turn against its spring."""
+    return f"{joint}.flex"
 
 
 def add_backlash(spec: mujoco.MjSpec, joint: str, width: float) -> str:
@@ -15,10 +33,11 @@ def add_backlash(spec: mujoco.MjSpec, joint: str, width: float) -> str:
     Two coincident hinges: the motor, its friction and its encoder stay on the first,
     and the link turns on the second, which moves freely within ±width/2.
     """
-    play = _add_second_joint(spec, joint, f"{joint}.play")
-    play.limited = True
-    play.range = [-width / 2, width / 2]
-    play.solref_limit = [2 * spec.option.timestep, 1.0]
+    with _keeping_keyframes(spec):
+        play = _add_second_joint(spec, joint, play_joint(joint))
+        play.limited = True
+        play.range = [-width / 2, width / 2]
+        play.solref_limit = [2 * spec.option.timestep, 1.0]
     return play.name
 
 
@@ -26,10 +45,11 @@ def add_flexibility(
     spec: mujoco.MjSpec, joint: str, *, stiffness: float, damping: float
 ) -> str:
     """A spring [N·m/rad] and damper after the motor; returns the new joint's name."""
-    flex = _add_second_joint(spec, joint, f"{joint}.flex")
-    flex.stiffness = [stiffness, 0.0, 0.0]
-    flex.damping = [damping, 0.0, 0.0]
-    flex.limited = False
+    with _keeping_keyframes(spec):
+        flex = _add_second_joint(spec, joint, flex_joint(joint))
+        flex.stiffness = [stiffness, 0.0, 0.0]
+        flex.damping = [damping, 0.0, 0.0]
+        flex.limited = False
     return flex.name
 
 
@@ -40,56 +60,88 @@ def _add_second_joint(spec: mujoco.MjSpec, joint: str, name: str) -> mujoco.MjsJ
             f"There is no hinge or slide called '{joint}' in the model.",
             hint="realworthy show TWIN lists the joints.",
         )
+    body = first.parent
+    names = [j.name for j in body.joints]
+    own = {joint, play_joint(joint), flex_joint(joint)}
+    if name in names or not own.issuperset(names):
+        raise BadModel(
+            f"'{joint}' cannot get a second joint: its body '{body.name}' has the "
+            f"joints {', '.join(names)}.",
+            hint="Play and flex follow a joint that moves its body alone, once each.",
+        )
     if not first.armature > 0:
         first.armature = _ROTOR
-    return first.parent.add_joint(
+    second = body.add_joint(
         name=name, type=first.type, pos=first.pos.copy(), axis=first.axis.copy()
     )
+    if len(names) > 1:  # something must have inertia between play and spring
+        second.armature = _ROTOR
+    return second
 
 
 def add_slosh(
     spec: mujoco.MjSpec, body: str, *, mass: float, length: float, damping: float
 ) -> None:
-    """A liquid in a container: a pendulum of `mass` [kg] that hangs inside a body."""
+    """A liquid in a body: a point of `mass` [kg] on a pendulum that swings every way.
+
+    It hangs along gravity in the initial pose, with the mass at the body's centre of
+    mass, and adds to the body's own mass.
+    """
     container = spec.body(body)
     if container is None or body == "world":
         raise BadModel(
             f"There is no body called '{body}' in the model.",
             hint="realworthy show TWIN lists the bodies.",
         )
-    liquid = container.add_body(name=f"{body}.slosh")
-    for axis in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]):
-        letter = "xy"[axis.index(1.0) == 1]
-        joint = liquid.add_joint(name=f"{body}.slosh_{letter}", type=_HINGE, axis=axis)
-        joint.damping = [damping, 0.0, 0.0]
-        joint.armature = 1e-6
-    liquid.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_SPHERE,
-        size=[0.25 * length, 0, 0],
-        pos=[0, 0, -length],
-        mass=mass,
-        contype=0,
-        conaffinity=0,
-    )
+    model = compile_spec(spec, spec.modelname)
+    data = mujoco.MjData(model)
+    data.qpos[:] = own_fields(model)["own.initial_qpos"]
+    mujoco.mj_kinematics(model, data)
+    strength = np.linalg.norm(model.opt.gravity)
+    gravity = model.opt.gravity / strength if strength else np.array([0.0, 0.0, -1.0])
+    down = data.body(body).xmat.reshape(3, 3).T @ gravity
+    with _keeping_keyframes(spec):
+        pivot = model.body(body).ipos - length * down
+        liquid = container.add_body(name=f"{body}.slosh", pos=pivot)
+        ball = liquid.add_joint(
+            name=f"{body}.slosh", type=mujoco.mjtJoint.mjJNT_BALL, limited=False
+        )
+        ball.damping = [damping, 0.0, 0.0]
+        liquid.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE,
+            size=[0.1 * length, 0, 0],
+            pos=length * down,
+            mass=mass,
+            contype=0,
+            conaffinity=0,
+        )
 
 
 def add_obstacle(
     spec: mujoco.MjSpec, *, position: tuple[float, ...], size: tuple[float, ...]
 ) -> None:
-    """A box [half sizes, m] fixed in the world that everything can touch."""
+    """A box [half sizes, m] fixed in the world that every body of the robot can touch.
+
+    The shapes of a body that touches nothing in the model touch the obstacle, and still
+    nothing else.
+    """
+    for body in spec.bodies:
+        shapes = list(body.geoms)
+        if body.name != "world" and not any(g.contype or g.conaffinity for g in shapes):
+            for shape in shapes:
+                shape.conaffinity = _OTHERWISE_UNTOUCHED
     spec.worldbody.add_geom(
-        name="obstacle",
         type=mujoco.mjtGeom.mjGEOM_BOX,
         pos=list(position),
         size=list(size),
-        contype=0xFFFF,
-        conaffinity=0xFFFF,
+        contype=_EVERYTHING,
+        conaffinity=_EVERYTHING,
         rgba=[0.6, 0.3, 0.2, 1.0],
     )
 
 
 def limit_torque(spec: mujoco.MjSpec, joint: str, limit: float) -> None:
-    """Lets no actuator on a joint give more than `limit` [N·m]."""
+    """Lets no actuator on a joint give more than `limit` [N·m] to it."""
     found = [actuator for actuator in spec.actuators if actuator.target == joint]
     if not found:
         raise BadModel(
@@ -97,10 +149,41 @@ def limit_torque(spec: mujoco.MjSpec, joint: str, limit: float) -> None:
             hint="realworthy show TWIN lists the actuators.",
         )
     for actuator in found:
-        actuator.forcerange = [-limit, limit]
+        force = limit / abs(float(actuator.gear[0]))
+        actuator.forcerange = [-force, force]
         actuator.forcelimited = True
 
 
-def refine_physics(spec: mujoco.MjSpec, *, timestep_factor: float) -> None:
-    """Integrates with another time step, so that even numerics differ from the twin."""
-    spec.option.timestep *= timestep_factor
+def set_timestep(spec: mujoco.MjSpec, timestep: float) -> None:
+    """Integrates with this time step [s]."""
+    spec.option.timestep = timestep
+
+
+@contextlib.contextmanager
+def _keeping_keyframes(spec: mujoco.MjSpec) -> Iterator[None]:
+    """Joints that were there keep their places in keyframes when others are added.
+
+    MuJoCo would only append zeros, and so shift every joint behind the new one.
+    """
+    before = compile_spec(spec, spec.modelname) if len(list(spec.keys)) else None
+    yield
+    if before is None:
+        return
+    after = compile_spec(spec, spec.modelname)
+    known = {before.joint(j).name for j in range(before.njnt)}
+    kept = [j for j in range(after.njnt) if after.joint(j).name in known]
+    qpos = np.concatenate([_places(after, j)[0] for j in kept])
+    qvel = np.concatenate([_places(after, j)[1] for j in kept])
+    for k, key in enumerate(spec.keys):
+        positions, velocities = after.qpos0.copy(), np.zeros(after.nv)
+        positions[qpos], velocities[qvel] = before.key_qpos[k], before.key_qvel[k]
+        key.qpos, key.qvel = positions, velocities
+
+
+def _places(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where a joint is in `qpos` and in `qvel`."""
+    widths = {mujoco.mjtJoint.mjJNT_FREE: (7, 6), mujoco.mjtJoint.mjJNT_BALL: (4, 3)}
+    kind = mujoco.mjtJoint(int(model.jnt_type[joint]))
+    wide, fast = widths.get(kind, (1, 1))
+    first, second = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    return np.arange(first, first + wide), np.arange(second, second + fast)

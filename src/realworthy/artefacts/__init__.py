@@ -1,0 +1,24 @@
+"""Files that outlive a run: written whole or not at all, read strictly.
+
+Every artefact is a msgspec Struct with a `schema` number. An older schema is migrated
+when it is read; a newer one, or an unknown key, is refused with its place in the file.
+
+Here live reading and writing as such. What a twin, a recording or a reality holds is
+the business of their rooms. May import: `errors`.
+"""
+
+from realworthy.artefacts.reading import Migrator, Tree, load, read_tree
+from realworthy.artefacts.text import dump_yaml, to_yaml
+from realworthy.artefacts.writing import check_free, save, writing
+
+__all__ = [
+    "Migrator",
+    "Tree",
+    "check_free",
+    "dump_yaml",
+    "load",
+    "read_tree",
+    "save",
+    "to_yaml",
+    "writing",
+]

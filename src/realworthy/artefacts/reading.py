@@ -1,0 +1,103 @@
+"""Files into Structs: older schemas migrated, anything unknown refused."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import yaml
+
+from realworthy.artefacts.explain import KEYS_HINT, explain
+from realworthy.artefacts.text import parse_yaml
+from realworthy.errors import BadFile, MissingFile, RealworthyError
+
+T = TypeVar("T", bound=msgspec.Struct)
+Tree = dict[str, object]
+Migrator = Callable[[Tree], Tree]
+_LARGEST = 256 * 2**20
+"""[bytes] beyond which a file is surely something else."""
+
+
+def load(
+    path: Path | str,
+    kind: type[T],
+    *,
+    schema: int,
+    migrators: Mapping[int, Migrator] | None = None,
+) -> T:
+    """Reads `kind` from YAML; `migrators[n]` turns a tree of schema n into n + 1."""
+    path = Path(path)
+    tree = read_tree(path)
+    found = tree.get("schema", schema)
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise BadFile(path, f"schema is {found!r}.", hint=f"Write schema: {schema}")
+    if found > schema:
+        raise BadFile(
+            path,
+            f"schema {found} is newer than this Realworthy reads ({schema}).",
+            hint="Try: pip install --upgrade realworthy",
+        )
+    for step in range(found, schema):
+        tree = (migrators or {})[step](tree)
+    tree["schema"] = schema
+    if place := _find_nan({k: v for k, v in tree.items() if k != "notes"}):
+        raise BadFile(path, f"{place} is not a number (NaN).", hint=KEYS_HINT)
+    try:
+        return msgspec.convert(tree, kind)
+    except RealworthyError as error:
+        raise BadFile(path, error.problem, hint=error.hint) from None
+    except msgspec.ValidationError as error:
+        problem, hint = explain(error, tree, kind)
+        raise BadFile(path, problem, hint=hint) from None
+
+
+def read_tree(path: Path | str) -> Tree:
+    """The mapping at the top of a YAML file."""
+    path = Path(path)
+    try:
+        tree = parse_yaml(_read_text(path))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise BadFile(path, f"it is not YAML: {error.problem}{where}.") from None
+    except RecursionError:
+        raise BadFile(
+            path, "it is not YAML that is meant: nested too deeply."
+        ) from None
+    except yaml.YAMLError as error:
+        raise BadFile(path, f"it is not YAML: {str(error).splitlines()[0]}.") from None
+    if tree is None:
+        raise BadFile(path, "it is empty.", hint=KEYS_HINT)
+    if not isinstance(tree, dict):
+        raise BadFile(path, "it holds no mapping of keys to values.", hint=KEYS_HINT)
+    return tree
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if (size := path.stat().st_size) > _LARGEST:
+            raise BadFile(path, f"it is too large ({size / 2**20:.0f} MiB).")
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MissingFile(path) from None
+    except IsADirectoryError:
+        raise BadFile(path, "it is a folder, not a file.") from None
+    except UnicodeDecodeError:
+        raise BadFile(path, "it is not text.", hint="Save it as UTF-8.") from None
+    except OSError as error:
+        raise BadFile(path, f"{error.strerror}.") from None
+
+
+def _find_nan(tree: object, place: str = "") -> str:
+    """Where the first number is that is none; empty if all are."""
+    if isinstance(tree, float) and math.isnan(tree):
+        return place
+    if isinstance(tree, dict):
+        inside = {f"{place}.{key}".lstrip("."): value for key, value in tree.items()}
+    elif isinstance(tree, list):
+        inside = {f"{place}[{i}]": value for i, value in enumerate(tree)}
+    else:
+        return ""
+    found = (_find_nan(value, where) for where, value in inside.items())
+    return next(filter(None, found), "")

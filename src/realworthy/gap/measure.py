@@ -1,0 +1,170 @@
+"""How far is the simulator from the robot? One answer from a twin and recordings."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.errors import BadRecording
+from realworthy.gap.forces import ForceGap, measure_forces
+from realworthy.gap.growth import Growth, classify_growth
+from realworthy.gap.noise import NoiseFloor, estimate_noise
+from realworthy.gap.states import States, estimate_states
+from realworthy.gap.trajectory import SignalComparison, compare_signals
+from realworthy.gap.transition import Transition, measure_transition
+from realworthy.recordings import Recording
+from realworthy.simulators.replay import Replayer, Track, is_sound, lay_out
+from realworthy.twins import Twin
+
+Floats = NDArray[np.float64]
+_FINGERS = ("gripper", "jaw", "finger", "thumb")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayGap:
+    """Open-loop replay of the recorded commands from the first measured pose."""
+
+    position_rmse: float
+    """[rad or m] over rows and joints, fingers apart."""
+    position_mae: float
+    per_joint: dict[str, float]
+    """Joint → root mean square, fingers included."""
+    diverged: bool
+    """Whether the simulation blew up; then the figures are not finite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingGap:
+    """The gap on one recording."""
+
+    name: str
+    track: Track
+    simulated: Floats
+    """(rows, joints) positions of the replay."""
+    states: States
+    noise: NoiseFloor
+    replay: ReplayGap
+    transition: Transition
+    forces: ForceGap
+    growth: Growth
+    comparison: dict[str, SignalComparison]
+    """Joint → what sets the replay apart: delay, gain, bias."""
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """How far a twin is from the robot behind some recordings."""
+
+    twin: str
+    recordings: tuple[RecordingGap, ...]
+
+    @property
+    def replay(self) -> ReplayGap:
+        """Means over the recordings."""
+        parts = [recording.replay for recording in self.recordings]
+        joints = {joint for part in parts for joint in part.per_joint}
+        return ReplayGap(
+            position_rmse=float(np.mean([part.position_rmse for part in parts])),
+            position_mae=float(np.mean([part.position_mae for part in parts])),
+            per_joint={
+                joint: float(
+                    np.mean([p.per_joint[joint] for p in parts if joint in p.per_joint])
+                )
+                for joint in sorted(joints)
+            },
+            diverged=any(part.diverged for part in parts),
+        )
+
+
+def measure(
+    twin: Twin, recordings: Recording | Iterable[Recording], *, seed: int = 0
+) -> Gap:
+    """Replays every recording in the twin and measures where and how they part.
+
+    Needs no fit. Raises where a recording has nothing to replay; what was assumed is in
+    `assumptions`.
+    """
+    listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    if not listed:
+        raise BadRecording("No recordings were given.", hint="Name at least one.")
+    return Gap(
+        twin=twin.name,
+        recordings=tuple(measure_recording(twin, r, seed=seed) for r in listed),
+    )
+
+
+def measure_recording(
+    twin: Twin, recording: Recording, *, seed: int = 0
+) -> RecordingGap:
+    """The gap on one recording."""
+    track = lay_out(twin, recording)
+    noise = estimate_noise(recording, track.joints)
+    states = estimate_states(track, noise)
+    player = Replayer(track, 1, thread_count=1)
+    played = player.play(position=states.position[:1], velocity=states.velocity[:1])
+    simulated = played.position[0]
+    transition = measure_transition(track, states, noise, seed=seed)
+    size = np.sqrt(np.mean(transition.position**2, axis=1))
+    floor = np.sqrt(np.mean(transition.position_floor**2, axis=1))
+    return RecordingGap(
+        name=recording.name or "recording",
+        track=track,
+        simulated=simulated,
+        states=states,
+        noise=noise,
+        replay=_replay_gap(track, simulated, diverged=not bool(is_sound(played)[0])),
+        transition=transition,
+        forces=measure_forces(track, states),
+        growth=classify_growth(transition.horizons, size, floor),
+        comparison={
+            joint: compare_signals(
+                simulated[:, i], track.position[:, i], recording.rate
+            )
+            for i, joint in enumerate(track.joints)
+        },
+        assumptions=_assumptions(track, states),
+    )
+
+
+def is_finger(joint: str) -> bool:
+    """Whether a joint is an end-effector's finger, whose error is reported apart."""
+    return any(word in joint.lower() for word in _FINGERS)
+
+
+def _replay_gap(track: Track, simulated: Floats, *, diverged: bool) -> ReplayGap:
+    error = simulated - track.position
+    body = [i for i, joint in enumerate(track.joints) if not is_finger(joint)]
+    body = body or list(range(len(track.joints)))
+    per_joint = np.sqrt(np.mean(error**2, axis=0))
+    return ReplayGap(
+        position_rmse=float(np.sqrt(np.mean(error[:, body] ** 2))),
+        position_mae=float(np.mean(np.abs(error[:, body]))),
+        per_joint=dict(zip(track.joints, per_joint.tolist(), strict=True)),
+        diverged=diverged,
+    )
+
+
+def _assumptions(track: Track, states: States) -> tuple[str, ...]:
+    said = []
+    for command, source in track.inputs.sources.items():
+        if command in track.inputs.constant:
+            said.append(f"{command} was not recorded; it rests at the home pose.")
+        elif source != command:
+            said.append(f"{command} is driven by {source}.")
+    lost = [j for j, s in states.velocity_source.items() if s == "differentiated"]
+    recorded = [j for j in lost if f"{j}.velocity" in track.recording.signals]
+    if recorded:
+        said.append(
+            _list(recorded) + ": recorded velocity is not the derivative of "
+            "the position; positions were differentiated instead."
+        )
+    missing = [j for j in track.recording.joints if j not in track.joints]
+    if missing:
+        said.append(f"Recorded but not in the twin: {_list(missing)}.")
+    return tuple(said)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names)

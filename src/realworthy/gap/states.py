@@ -1,0 +1,93 @@
+"""The state of a robot at each row, as well as its recording tells it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.gap.noise import NoiseFloor
+from realworthy.simulators.replay import Track
+
+Floats = NDArray[np.float64]
+_SPAN = 0.05
+"""[s] over which positions are smoothed to differentiate them."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """(rows, joints) position, velocity, acceleration, and how well they are known."""
+
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+    position_sd: Floats
+    """(joints,) of the smoothed positions."""
+    velocity_sd: Floats
+    """(joints,)"""
+    acceleration_sd: Floats
+    """(joints,)"""
+    velocity_source: dict[str, str]
+    """Joint → `recorded`, or `differentiated` where what was recorded does not fit."""
+
+
+def estimate_states(track: Track, floor: NoiseFloor) -> States:
+    """Local cubics through the positions; recorded velocities where they agree."""
+    (smooth, slope, curve), (kept, slope_gain, curve_gain) = _fit_cubics(track)
+    raw_sd = np.array([floor.position[joint] for joint in track.joints])
+    velocity, velocity_sd, source = [], [], {}
+    for i, joint in enumerate(track.joints):
+        recorded = track.recording.signals.get(f"{joint}.velocity")
+        if recorded is not None and _agrees(recorded, slope[:, i]):
+            velocity.append(recorded)
+            velocity_sd.append(floor.velocity[joint])
+            source[joint] = "recorded"
+        else:
+            velocity.append(slope[:, i])
+            velocity_sd.append(slope_gain * raw_sd[i])
+            source[joint] = "differentiated"
+    return States(
+        position=smooth,
+        velocity=np.stack(velocity, axis=1),
+        acceleration=curve,
+        position_sd=kept * raw_sd,
+        velocity_sd=np.array(velocity_sd),
+        acceleration_sd=curve_gain * raw_sd,
+        velocity_source=source,
+    )
+
+
+def _fit_cubics(track: Track) -> tuple[list[Floats], list[float]]:
+    """Smoothed positions, two derivatives, and their noise per noise in position."""
+    from scipy.signal import savgol_coeffs, savgol_filter
+
+    rate, row_count = track.recording.rate, len(track.rows)
+    window = 2 * max(2, round(_SPAN * rate / 2)) + 1
+    window = min(window, 2 * ((row_count - 1) // 2) + 1)
+    degree = min(3, window - 1)
+    even = np.arange(len(track.rows)) / rate
+    time = track.recording.time - track.recording.time[0]
+    on_beat = np.stack(
+        [np.interp(even, time, column) for column in track.position.T], 1
+    )
+
+    def derivative(order: int) -> Floats:
+        values = savgol_filter(
+            on_beat, window, degree, deriv=order, delta=1 / rate, axis=0
+        )
+        return np.stack([np.interp(time, even, column) for column in values.T], 1)
+
+    gains = [
+        float(np.linalg.norm(savgol_coeffs(window, degree, deriv=k, delta=1 / rate)))
+        for k in (0, 1, 2)
+    ]
+    return [derivative(k) for k in (0, 1, 2)], gains
+
+
+def _agrees(recorded: Floats, slope: Floats) -> bool:
+    """Whether recorded velocities are the derivative of the positions."""
+    size = float(slope @ slope)
+    if size == 0 or float(recorded @ recorded) == 0:
+        return False
+    ratio = float(recorded @ slope) / size
+    error = recorded - slope
+    return 0.85 < ratio < 1.15 and float(error @ error) < 0.1 * size

@@ -1,0 +1,108 @@
+"""One step and many steps from measured states: where does the simulator go wrong?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.gap.noise import NoiseFloor
+from realworthy.gap.states import States
+from realworthy.parameters import Draws
+from realworthy.simulators.replay import Replayer, Track
+
+Floats = NDArray[np.float64]
+START_COUNT = 256
+LONGEST = 2.0
+"""[s] horizon up to which the gap is followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """Errors of predictions from measured states, with what noise alone would give."""
+
+    horizons: Floats
+    """(h,) seconds ahead; the first is one row."""
+    position: Floats
+    """(h, joints) root mean square [rad or m]."""
+    velocity: Floats
+    """(h, joints) root mean square [rad/s or m/s]."""
+    position_floor: Floats
+    velocity_floor: Floats
+    """(h, joints) expected of a perfect simulator: noise of start and end states."""
+    normalised: float
+    """One-step error over the spread of one-step increments, position and velocity."""
+    normalised_floor: float
+    start_count: int
+    diverged: int
+    """Starts whose simulation blew up; they are left out of the figures."""
+
+
+def measure_transition(
+    track: Track,
+    states: States,
+    floor: NoiseFloor,
+    *,
+    seed: int = 0,
+    thread_count: int = 0,
+) -> Transition:
+    """Predicts from up to 256 rows, one row and up to two seconds ahead."""
+    rate, row_count = track.recording.rate, len(track.rows)
+    longest = max(1, min(round(LONGEST * rate), row_count // 2))
+    steps = _horizon_rows(longest)
+    last = row_count - 1 - longest
+    starts = np.unique(np.linspace(0, max(last, 0), START_COUNT).astype(np.intp))
+    player = Replayer(track, len(starts), thread_count=thread_count)
+    truth = np.minimum(starts[:, None] + steps, row_count - 1)
+
+    def predict(kick: Floats) -> tuple[Floats, Floats]:
+        played = player.play(
+            starts,
+            longest + 1,
+            position=states.position[starts] + kick[:, ::2] * states.position_sd,
+            velocity=states.velocity[starts] + kick[:, 1::2] * states.velocity_sd,
+        )
+        return played.position[:, steps], played.velocity[:, steps]
+
+    position, velocity = predict(np.zeros((len(starts), 2 * len(track.joints))))
+    normal = Draws(seed, "noise floor").normal(starts, 2 * len(track.joints))
+    kicked_position, kicked_velocity = predict(normal)
+    sound = np.isfinite(position).all((1, 2)) & np.isfinite(kicked_position).all((1, 2))
+    sound &= np.abs(position).max((1, 2)) < 1e3
+
+    def rms(values: Floats) -> Floats:
+        return np.sqrt(np.mean(values[sound] ** 2, axis=0))
+
+    measured_sd = np.array([floor.position[joint] for joint in track.joints])
+    floor_q = np.hypot(rms(kicked_position - position), measured_sd)
+    floor_v = np.hypot(rms(kicked_velocity - velocity), states.velocity_sd)
+    error_q = rms(position - track.position[truth])
+    error_v = rms(velocity - states.velocity[truth])
+    spread_q = _spread(track.position, steps[0])
+    spread_v = _spread(states.velocity, steps[0])
+    return Transition(
+        horizons=steps / rate,
+        position=error_q,
+        velocity=error_v,
+        position_floor=floor_q,
+        velocity_floor=floor_v,
+        normalised=_normalise(error_q[0] / spread_q, error_v[0] / spread_v),
+        normalised_floor=_normalise(floor_q[0] / spread_q, floor_v[0] / spread_v),
+        start_count=len(starts),
+        diverged=int((~sound).sum()),
+    )
+
+
+def _horizon_rows(longest: int) -> NDArray[np.intp]:
+    """1, 2, 5, 10, 20, 50, … rows ahead, and the longest."""
+    ladder = [m * 10**k for k in range(6) for m in (1, 2, 5)]
+    return np.array([*(n for n in ladder if n < longest), longest], dtype=np.intp)
+
+
+def _spread(values: Floats, step: int) -> Floats:
+    """(joints,) standard deviation of increments; 1 where nothing moves."""
+    spread = (values[step:] - values[:-step]).std(0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _normalise(position: Floats, velocity: Floats) -> float:
+    return float(np.sqrt(np.mean(np.concatenate([position, velocity]) ** 2)))
