@@ -47,7 +47,8 @@ def excite(count: int, period: float) -> np.ndarray:
     """(steps, 1) torques [N·m]: three sines that swing but do not wind up."""
     t = period * np.arange(count)
     waves = (1.2, 0.7), (0.8, 1.7), (0.5, 3.1)
-    return sum(a * np.sin(2 * np.pi * f * t) for a, f in waves)[:, None]
+    torque = np.sum([a * np.sin(2 * np.pi * f * t) for a, f in waves], axis=0)
+    return torque[:, None]
 
 
 def distance(simulated: Recording, real: Recording) -> float:
@@ -131,7 +132,7 @@ def main(world_count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--worlds", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()

@@ -12,7 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 
 _LIKE = 0.7
-"""Likeness from which two words may be the same one, misspelt."""
+"""Likeness from which two names may be the same one, misspelt."""
+_LIKE_WORD = 0.76
+"""The same of two words, which are shorter."""
 _SAME_THING = 0.5
 """Share of the words of a name that must be found again in another one."""
 _FEW = 12
@@ -85,13 +87,15 @@ class MissingFile(BadFile):
     """A file or folder that is not there; suggests what lies where it should be."""
 
     def __init__(self, path: Path | str) -> None:
-        folder, name = Path(path).parent, Path(path).name
-        hint = ""
-        if not folder.is_dir():
+        folder = Path(path).parent
+        problem, hint = "there is no such file.", ""
+        if os.path.islink(path):
+            problem = "it is a link to something that is not there."
+        elif not os.path.isdir(folder):
             hint = f"There is no folder '{folder}' either."
-        elif nearest := find_nearest(name, _list_names(folder)):
-            hint = f"Nearest: {', '.join(map(repr, nearest))}."
-        super().__init__(path, "there is no such file.", hint=hint)
+        elif neighbours := _find_neighbours(Path(path)):
+            hint = f"Nearest: {', '.join(map(repr, neighbours))}."
+        super().__init__(path, problem, hint=hint)
 
 
 class Unwritable(RealworthyError):
@@ -150,7 +154,7 @@ def _compute_likeness(asked: str, name: str) -> float:
     shared = sum(
         len(word) * like
         for word, like in zip(words, alike, strict=True)
-        if like >= _LIKE
+        if like >= _LIKE_WORD
     )
     by_words = shared / letters - 0.01 * abs(len(others) - len(words))
     by_words = by_words if by_words >= _SAME_THING else 0.0
@@ -171,8 +175,13 @@ def _compare(first: str, second: str) -> float:
     return SequenceMatcher(None, first, second).ratio()
 
 
-def _list_names(folder: Path) -> list[str]:
+def _find_neighbours(path: Path) -> list[str]:
+    """Names in the same folder that are alike up to their first dot."""
     try:
-        return os.listdir(folder)
+        names = os.listdir(path.parent)
     except OSError:
         return []
+    stems = {name: name.lstrip(".").partition(".")[0] for name in names}
+    nearest = find_nearest(path.name.partition(".")[0], set(stems.values()))
+    found = [name for name in names if stems[name] in nearest]
+    return sorted(found, key=lambda name: (not name.endswith(path.suffix), name))[:3]

@@ -36,7 +36,7 @@ from realworthy.actuators.friction import (
     apply_friction,
     compute_friction,
 )
-from realworthy.actuators.kinds import KINDS, BadActuator, Kind, compute_box
+from realworthy.actuators.kinds import KINDS, BadActuator, compute_box
 from realworthy.actuators.law import Law, Output, build_law
 from realworthy.actuators.motors import (
     Motor,
@@ -75,7 +75,6 @@ __all__ = [
     "FrictionM5",
     "FrictionM6",
     "Interpolation",
-    "Kind",
     "Law",
     "Motor",
     "MotorDc",

@@ -27,6 +27,8 @@ def explain(
     prefix = f"{where}: " if where else ""
     if isinstance(error.__cause__, RealworthyError):
         return f"{prefix}{error.__cause__.problem}", error.__cause__.hint
+    if place.startswith("key`"):
+        return f"{prefix}its keys should be text.", KEYS_HINT
     name = next(iter(re.findall(r"['`]([^'`]*)['`]$", said)), "")
     if said.startswith("Object missing required field"):
         return f"{prefix}the key '{name}' is missing.", KEYS_HINT

@@ -17,6 +17,7 @@ Tree = dict[str, object]
 Migrator = Callable[[Tree], Tree]
 _LARGEST = 256 * 2**20
 """[bytes] beyond which a file is surely something else."""
+_TOO_DEEP = "it holds lists or keys within each other without end."
 
 
 def load(
@@ -41,12 +42,15 @@ def load(
     for step in range(found, schema):
         tree = (migrators or {})[step](tree)
     tree["schema"] = schema
-    if place := _find_nan({k: v for k, v in tree.items() if k != "notes"}):
-        raise BadFile(path, f"{place} is not a number (NaN).", hint=KEYS_HINT)
     try:
+        _check_numbers(path, tree)
         return msgspec.convert(tree, kind)
+    except BadFile:
+        raise
     except RealworthyError as error:
         raise BadFile(path, error.problem, hint=error.hint) from None
+    except RecursionError:
+        raise BadFile(path, _TOO_DEEP) from None
     except msgspec.ValidationError as error:
         problem, hint = explain(error, tree, kind)
         raise BadFile(path, problem, hint=hint) from None
@@ -62,9 +66,7 @@ def read_tree(path: Path | str) -> Tree:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise BadFile(path, f"it is not YAML: {error.problem}{where}.") from None
     except RecursionError:
-        raise BadFile(
-            path, "it is not YAML that is meant: nested too deeply."
-        ) from None
+        raise BadFile(path, _TOO_DEEP) from None
     except yaml.YAMLError as error:
         raise BadFile(path, f"it is not YAML: {str(error).splitlines()[0]}.") from None
     if tree is None:
@@ -87,6 +89,12 @@ def _read_text(path: Path) -> str:
         raise BadFile(path, "it is not text.", hint="Save it as UTF-8.") from None
     except OSError as error:
         raise BadFile(path, f"{error.strerror}.") from None
+
+
+def _check_numbers(path: Path, tree: Tree) -> None:
+    """NaN is never a number of an artefact; free notes may say what they like."""
+    if place := _find_nan({k: v for k, v in tree.items() if k != "notes"}):
+        raise BadFile(path, f"{place} is not a number (NaN).", hint=KEYS_HINT)
 
 
 def _find_nan(tree: object, place: str = "") -> str:

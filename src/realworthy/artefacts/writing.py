@@ -35,7 +35,11 @@ def writing(path: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
         yield temporary
         _sync(temporary)
         temporary.replace(target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
+        if error.filename not in (None, str(temporary)):
+            raise  # about another file, which the block reads or writes
         why = error.strerror or str(error)
         raise Unwritable(path, f"{why}.", hint=_HINT) from error
     finally:

@@ -1,56 +1,80 @@
 """`realworthy convert`: foreign layouts into ours."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+from realworthy.cli.arguments import Flag, ImporterName, JsonFile, SidecarFile
+from realworthy.errors import MissingFile
+
+if TYPE_CHECKING:
+    from realworthy.recordings import Recording
 
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Foreign recordings into ours: SI units, our signal names, one file each."""
+    """Foreign recordings into ours: SI units, our names of signals, one file each."""
 
     recordings: Annotated[
-        tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RECORDING…")
+        tuple[Path, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
     ]
     """Files or folders."""
-    output: Path
-    """Folder to write to; it is made where it is missing."""
-    importer: str | None = None
-    """Layout of foreign files: realworthy show importers."""
+    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
+    """Where to write; the folder is made where it is missing."""
+    importer: ImporterName = None
+    """Layout of foreign files; realworthy show importers lists them."""
     format: Literal["csv", "csv.gz", "npz", "parquet", "mcap"] = "csv"
     """What to write."""
-    sidecar: Path | None = None
+    sidecar: SidecarFile = None
     """YAML with what the files do not say, such as a mapping of columns."""
-    overwrite: bool = False
-    """Replace recordings of the same names."""
-    json: Path | None = None
+    overwrite: Flag = False
+    """Replace recordings, and the JSON file, of the same names."""
+    json: JsonFile = None
     """Also write what was done, for programs."""
 
     def run(self) -> int:
-        from rich.console import Console
-
-        from realworthy.cli.output import save_json
-        from realworthy.cli.progress import track
+        from realworthy.cli.output import json_file
+        from realworthy.cli.printing import counted
+        from realworthy.cli.progress import track, waiting
         from realworthy.recordings import load_recordings, save_recording
-        from realworthy.recordings.describe import distinct_names
 
-        recordings = load_recordings(
-            self.recordings, self.importer, sidecar=self.sidecar
-        )
-        console = Console()
-        written = []
-        names = distinct_names(recordings)
-        for name, recording in track(list(zip(names, recordings, strict=True))):
-            path = self.output / f"{name}.{self.format}"
-            save_recording(recording, path, overwrite=self.overwrite)
-            written.append({"path": str(path), "rows": len(recording.time)})
-        console.print(
-            f"{len(written)} recordings, {sum(r.duration for r in recordings):.1f} s "
-            f"in all, written to {self.output}",
-            soft_wrap=True,
-        )
-        if self.json:
-            save_json(self.json, {"recordings": written}, overwrite=self.overwrite)
+        self._check_inputs()
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            with waiting("Reading"):
+                recordings = load_recordings(
+                    self.recordings, self.importer, sidecar=self.sidecar
+                )
+            pairs = list(zip(self._choose_paths(recordings), recordings, strict=True))
+            for path, recording in track(pairs, "Writing"):
+                save_recording(recording, path, overwrite=self.overwrite)
+            done = [{"path": str(p), "rows": len(r.time)} for p, r in pairs]
+            save({"recordings": done})
+        seconds = sum(recording.duration for recording in recordings)
+        count = counted(len(recordings), "recording")
+        print(f"{count}, {seconds:.1f} s in all, written to {self.output}")
         return 0
+
+    def _check_inputs(self) -> None:
+        for path in self.recordings:
+            if not os.path.exists(path):
+                raise MissingFile(path)
+
+    def _choose_paths(self, recordings: Sequence["Recording"]) -> list[Path]:
+        """A file for each recording; none is written where one of them may not be."""
+        from realworthy.artefacts import check_free
+        from realworthy.cli.output import name_recordings
+        from realworthy.recordings.sidecar import sidecar_path
+
+        names = name_recordings(recordings)
+        paths = [self.output / f"{name}.{self.format}" for name in names]
+        for path in paths:
+            check_free(path, overwrite=self.overwrite)
+            if self.format.startswith("csv"):
+                check_free(sidecar_path(path), overwrite=self.overwrite)
+        return paths

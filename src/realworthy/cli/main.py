@@ -1,8 +1,13 @@
 """`realworthy COMMAND …`: parses, runs, and turns mistakes into one clear message."""
 
+import contextlib
+import io
+import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Annotated, NoReturn
 
 import tyro
 
@@ -10,47 +15,118 @@ from realworthy.cli.convert import Convert
 from realworthy.cli.show import Show
 from realworthy.errors import RealworthyError
 
-COMMANDS = {"show": Show, "convert": Convert}
+DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
 
+Begin with: realworthy show"""
 _Command = (
     Annotated[Show, tyro.conf.subcommand("show", prefix_name=False)]
     | Annotated[Convert, tyro.conf.subcommand("convert", prefix_name=False)]
 )
+_STOPPED = 128 + signal.SIGINT
+"""What a shell expects of a program that was stopped by its user."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs one command and exits with its status."""
     if arguments is None:
         arguments = sys.argv[1:]
-    if list(arguments) == ["--version"]:
+        signal.signal(signal.SIGTERM, _stop)  # so that nothing half-written stays
+    with _quiet_warnings():
+        sys.exit(_run(list(arguments)))
+
+
+def _run(arguments: list[str]) -> int:
+    _make_printable()
+    try:
+        status = _run_command(arguments)
+        sys.stdout.flush()
+    except RealworthyError as error:
+        _print_error(type(error).__name__, error.problem, error.hint)
+        return 2
+    except (KeyboardInterrupt, ImportError) as error:
+        if not _was_stopped(error):
+            raise
+        print("Stopped.", file=sys.stderr)
+        return _STOPPED
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        _print_error("Failed", f"{error.filename or 'output'}: {error.strerror}.")
+        return 2
+    return status
+
+
+def _run_command(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
         from realworthy import __version__
 
         print(f"realworthy {__version__}")
-        sys.exit(0)
-    command = tyro.cli(
+        return 0
+    try:
+        return _parse(arguments or ["--help"]).run()
+    except SystemExit:
+        if arguments:
+            raise  # tyro has shown its help, or said what is wrong
+        return 2
+
+
+def _parse(arguments: list[str]) -> Show | Convert:
+    return tyro.cli(
         tyro.conf.OmitArgPrefixes[_Command],
         prog="realworthy",
-        description="How far is your simulator from your robot, why, and what to do.",
-        args=list(arguments),
+        description=DESCRIPTION,
+        args=arguments,
     )
-    try:
-        status = command.run()
-    except RealworthyError as error:
-        print_error(error)
-        status = 2
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        status = 130
-    sys.exit(status)
 
 
-def print_error(error: RealworthyError) -> None:
+def _print_error(kind: str, problem: str, hint: str = "") -> None:
     """The kind of mistake, what was asked, and what to try; on stderr."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(stderr=True, soft_wrap=True)
-    kind = Text(f"{type(error).__name__}: ", style="bold red")
-    console.print(kind + Text(error.problem))
-    if error.hint:
-        console.print(Text(f"  {error.hint}"))
+    console.print(Text(f"{kind}: ", style="bold red") + Text(problem))
+    if hint:
+        console.print(Text(f"  {hint}"))
+
+
+@contextlib.contextmanager
+def _quiet_warnings() -> Iterator[None]:
+    """Warnings in one line, without the place in our code that they came from."""
+
+    def show(message: Warning | str, *_: object) -> None:
+        print("Warning:", " ".join(str(message).split()), file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # numpy's, about overflows
+        warnings.showwarning = show
+        yield
+
+
+def _make_printable() -> None:
+    """Terminals that cannot show a sign get a question mark instead of a failure."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """What is still in the buffer cannot be written; Python must not try at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _was_stopped(error: BaseException | None) -> bool:
+    """Whether the user stopped us, also in the midst of loading a library."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _stop(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

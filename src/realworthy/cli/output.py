@@ -1,27 +1,57 @@
-"""What every command does with its result: JSON for programs."""
+"""What every command does with its result: JSON for programs, names for files."""
 
+import contextlib
 import json
 import math
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from realworthy.artefacts import writing
 
+if TYPE_CHECKING:
+    from realworthy.recordings import Recording
 
-def save_json(path: Path, result: object, *, overwrite: bool) -> None:
-    """Writes a result for programs; numbers that are not finite become null."""
-    tree = _finite(msgspec.to_builtins(result, enc_hook=_encode, str_keys=True))
+
+@contextlib.contextmanager
+def json_file(
+    path: Path | None, *, overwrite: bool
+) -> Iterator[Callable[[object], None]]:
+    """Hands out what writes a result for programs; numbers not finite become null.
+
+    A place that cannot be written to is refused before the work begins, and work that
+    fails leaves no file.
+    """
+    if path is None:
+        yield lambda result: None
+        return
     with writing(path, overwrite=overwrite) as temporary:
-        temporary.write_text(json.dumps(tree, indent=2) + "\n", encoding="utf-8")
+
+        def save(result: object) -> None:
+            tree = _finite(msgspec.to_builtins(result, enc_hook=_encode, str_keys=True))
+            temporary.write_text(json.dumps(tree, indent=2) + "\n", encoding="utf-8")
+
+        yield save
+
+
+def name_recordings(recordings: Sequence["Recording"]) -> list[str]:
+    """A name for each that no other has and that a file can have."""
+    from realworthy.recordings import distinct_names
+
+    names = distinct_names(recordings)
+    if any(os.sep in name for name in names):  # not even their folders differ
+        names = [f"{r.name}_{i}" for i, r in enumerate(recordings, start=1)]
+    return names
 
 
 def _encode(value: object) -> object:
-    if isinstance(value, np.ndarray):
+    import numpy as np
+
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"cannot write a {type(value).__name__} as JSON")

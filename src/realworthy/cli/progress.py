@@ -1,35 +1,60 @@
-"""A progress bar for work over two seconds; none where nobody looks."""
+"""A sign of life for work over two seconds; none where nobody looks."""
 
+import contextlib
 import sys
-import time
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-_PATIENCE = 2.0
-"""[s] before a bar appears."""
+PATIENCE = 2.0
+"""[s] before anything appears."""
 
 
-def track(items: Iterable[T], *, what: str = "") -> Iterator[T]:
-    """Yields the items, showing how many are done once it takes long."""
-    from rich.progress import Progress
-
-    items = list(items)
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-
-    start, bar = time.monotonic(), None
-    try:
-        for done, item in enumerate(items):
-            if bar is None and time.monotonic() - start > _PATIENCE:
-                bar = Progress(console=Console(stderr=True), transient=True)
-                bar.start()
-                task = bar.add_task(what, total=len(items))
-            if bar is not None:
-                bar.update(task, completed=done)  # pyright: ignore[reportPossiblyUnboundVariable]
+def track(items: Sequence[T], what: str) -> Iterator[T]:
+    """Yields the items, and shows how many are done once it takes long."""
+    with _bar(what, len(items)) as advance:
+        for item in items:
             yield item
+            advance()
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Shows that something is under way whose length nobody knows."""
+    with _bar(what, None):
+        yield
+
+
+class _Bar:
+    """A bar that appears late."""
+
+    def __init__(self, what: str, total: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._progress = Progress(console=Console(stderr=True), transient=True)
+        self._task = self._progress.add_task(what, total=total)
+        self._timer = threading.Timer(PATIENCE, self._progress.start)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def advance(self) -> None:
+        self._progress.advance(self._task)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        self._timer.join()
+        self._progress.stop()
+
+
+@contextlib.contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    bar = _Bar(what, total)
+    try:
+        yield bar.advance
     finally:
-        if bar is not None:
-            bar.stop()
+        bar.stop()

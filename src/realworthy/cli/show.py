@@ -1,68 +1,174 @@
 """`realworthy show`: what exists, and what a file holds."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import tyro
 
-TOPICS = ("twins", "parameters", "realities", "importers")
+from realworthy.cli.arguments import Flag, ImporterName, JsonFile, TwinName
+from realworthy.errors import BadFile, MissingFile, RealworthyError, UnknownName
+
+TOPICS = {
+    "twins": "models of robots, built in or from MuJoCo Menagerie",
+    "quadruped": "one twin: what it is made of, and what looks wrong",
+    "arm.urdf": "the same of a model or *.twin.yaml of your own",
+    "parameters mass --twin arm": "what can be unknown about a twin",
+    "realities": "stand-ins for robots, with a truth that only they know",
+    "importers": "foreign layouts of recordings",
+    "run.csv --twin arm": "a recording, and whether it fits a twin",
+}
+"""What to type after `realworthy show`."""
+_SINGULAR = {
+    "twin": "twins",
+    "parameter": "parameters",
+    "reality": "realities",
+    "importer": "importers",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """What exists, or what a twin, recording, belief or reality holds.
+    """What exists, or what a twin, a recording, a belief or a reality holds."""
 
-    realworthy show twins | parameters --twin TWIN | realities | importers | FILE | TWIN
-    """
-
-    what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[WHAT]")] = ""
-    """twins, parameters, realities, importers; or a file, or a twin."""
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[NAME]")] = ""
-    """One of them: realworthy show twin pendulum, show parameters mass."""
-    twin: str = ""
-    """Whose parameters, or which twin a recording should fit."""
-    importer: str | None = None
-    """Layout of a foreign recording: realworthy show importers."""
-    json: Path | None = None
-    """Also write it for programs."""
-    overwrite: bool = False
+    what: Annotated[
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[WHAT]", help_behavior_hint=""),
+    ] = ""
+    """twins, parameters, realities or importers; or a twin; or a file or folder."""
+    name: Annotated[
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[NAME]", help_behavior_hint=""),
+    ] = ""
+    """One twin, reality or importer; or a part of the names of parameters."""
+    twin: TwinName = ""
+    """Whose parameters; or the twin that a recording should fit."""
+    importer: ImporterName = None
+    """Layout of a foreign recording; realworthy show importers lists them."""
+    json: JsonFile = None
+    """Also write what is shown, for programs."""
+    overwrite: Flag = False
     """Replace an existing JSON file."""
 
     def run(self) -> int:
-        from realworthy.cli import tables
-        from realworthy.cli.output import save_json
+        from realworthy.cli.output import json_file
 
-        result = self._find(tables)
-        if self.json is not None:
-            save_json(self.json, result, overwrite=self.overwrite)
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            save(self._show())
         return 0
 
-    def _find(self, tables: ModuleType) -> object:
-        topic = self.what if self.what.endswith("s") else self.what + "s"
-        if not self.what:
-            return tables.show_topics()
+    def _show(self) -> object:
+        topic = _SINGULAR.get(self.what, self.what)
         if topic == "twins":
-            return tables.show_twin(self.name) if self.name else tables.show_twins()
+            from realworthy.cli import show_twins
+
+            if self.name:
+                return show_twins.show_twin(self.name)
+            return show_twins.show_twins()
         if topic == "parameters":
-            return tables.show_parameters(self.twin, self.name)
-        if topic in ("realities", "realitys"):
-            return (
-                tables.show_reality(self.name) if self.name else tables.show_realities()
-            )
+            from realworthy.cli import show_parameters
+
+            return show_parameters.show_parameters(self.twin, self.name)
+        if topic == "realities":
+            from realworthy.cli import show_realities
+
+            if self.name:
+                return show_realities.show_reality(self.name)
+            return show_realities.show_realities()
         if topic == "importers":
-            return tables.show_importers()
-        if self.what.endswith(".reality.yaml"):
-            return tables.show_reality(self.what)
-        if self.what.endswith(".belief.yaml"):
-            return tables.show_belief(self.what)
-        if self.importer is not None or _is_recording(self.what):
-            return tables.show_recordings(self.what, self.importer, self.twin)
-        return tables.show_twin(self.what)
+            from realworthy.cli import show_recordings
+
+            return show_recordings.show_importers(self.name)
+        if not topic:
+            return _show_topics()
+        self._check_alone()
+        return self._show_thing(topic)
+
+    def _check_alone(self) -> None:
+        if self.name:
+            raise RealworthyError(
+                f"'{self.name}' after '{self.what}' is one word too many.",
+                hint="Its parameters: realworthy show parameters "
+                f"{self.name} --twin {self.what}",
+            )
+
+    def _show_thing(self, what: str) -> object:
+        """A twin, or a file by the end of its name."""
+        if what.endswith(".reality.yaml"):
+            from realworthy.cli.show_realities import show_reality
+
+            return show_reality(what)
+        if what.endswith(".belief.yaml"):
+            from realworthy.cli.show_parameters import show_belief
+
+            return show_belief(what)
+        if self.importer is not None or _is_recording(what):
+            from realworthy.cli.show_recordings import show_recordings
+
+            if not os.path.exists(what):
+                raise MissingFile(what)
+            return show_recordings(what, self.importer, self.twin)
+        if not _is_twin(what):
+            raise _wonder(what)
+        from realworthy.cli.show_twins import show_twin
+
+        return show_twin(what)
 
 
-def _is_recording(text: str) -> bool:
-    from realworthy.recordings import FORMATS
+def _show_topics() -> object:
+    from realworthy.cli.printing import emit_table
 
-    return any(text.endswith(suffix) for suffix in FORMATS) or Path(text).is_dir()
+    emit_table("realworthy show …", ("", ""), TOPICS.items())
+    return {"topics": list(_SINGULAR.values())}
+
+
+def _is_recording(what: str) -> bool:
+    from realworthy.recordings.formats import find_suffix
+
+    return bool(find_suffix(Path(what))) or os.path.isdir(what)
+
+
+def _is_twin(what: str) -> bool:
+    from realworthy.twins.sources import (
+        MENAGERIE_PREFIX,
+        MODEL_SUFFIXES,
+        builtin_names,
+    )
+
+    by_name = what.startswith(MENAGERIE_PREFIX) or what in builtin_names()
+    return by_name or what.lower().endswith((*MODEL_SUFFIXES, ".twin.yaml"))
+
+
+def _wonder(what: str) -> RealworthyError:
+    """What to say of a word that is no twin, no topic and no file that we know."""
+    from realworthy.recordings import FORMATS, IMPORTERS
+    from realworthy.twins.files import suggest_robot
+    from realworthy.twins.sources import builtin_names
+
+    path = Path(what)
+    if not os.path.exists(path):
+        if path.suffix or path.name != what:
+            return MissingFile(path)
+        return UnknownName(
+            "twin or topic",
+            what,
+            (*builtin_names(), *_SINGULAR.values()),
+            owner="Realworthy",
+            hint=f"{suggest_robot(what)} Try: realworthy show".strip(),
+        )
+    if path.suffix in (".yaml", ".yml"):
+        return BadFile(
+            path,
+            "its name does not say what it is.",
+            hint="Names end in .twin.yaml, .reality.yaml or .belief.yaml; a sidecar is "
+            "shown with its recording.",
+        )
+    fitting = [name for name, each in IMPORTERS.items() if path in each.find(path)]
+    hint = f"Models end in .xml or .urdf, recordings in {', '.join(FORMATS)}; foreign "
+    hint += "recordings need --importer."
+    if fitting:
+        hint = f"It looks like {fitting[0]}: try --importer {fitting[0]}"
+    return BadFile(path, "nothing here reads such a file.", hint=hint)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.gap.states import States
-from realworthy.simulators.inverse import missing_torques
+from realworthy.simulators.inverse import joint_inertia, missing_torques
 from realworthy.simulators.replay import Track
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def measure_forces(track: Track, states: States) -> ForceGap:
         states.acceleration[rows],
     )
     rms = np.sqrt(np.mean(found**2, axis=0))
-    floor = states.acceleration_sd * track.joint_inertia()
+    floor = states.acceleration_sd * joint_inertia(track)
     return ForceGap(
         rows=rows,
         torque=found,

@@ -33,6 +33,12 @@ class Driving:
         self._qvel = worlds.simulator.array("qvel")
         self._time = worlds.simulator.array("time")
         self._held, self._braked = self._plan_braking(twin_layout)
+        signals = worlds.simulator.signals
+        self._encoders = [
+            (place, signals.index(f"{line.joint}.position"))
+            for place, line in enumerate(worlds.lines)
+            if line.kind == "position" and line.joint in worlds.layout.joints
+        ]
         self.reset()
 
     def reset(self) -> None:
@@ -68,11 +74,22 @@ class Driving:
         if command is None:
             self._asked = None
         elif looks:
-            self._asked = self._translator.understand(command)
+            self._asked = self._follow_encoders(self._translator.understand(command))
         if rate == 0:
             return 0
         left = ((beat + 1) / rate - time) / self._worlds.timestep
         return max(1, math.ceil(left - 1e-6))
+
+    def _follow_encoders(self, command: Floats) -> Floats:
+        """A servo goes where its own encoder reads the goal, scale and bias of e
+        included."""
+        scale, bias = (
+            self._worlds.simulator.field(f"own.sensor_{name}")[0]
+            for name in ("scale", "bias")
+        )
+        for place, sensor in self._encoders:
+            command[place] = (command[place] - bias[sensor]) / scale[sensor]
+        return command
 
     def _brake(self) -> Floats:
         command = np.zeros(len(self._worlds.lines))

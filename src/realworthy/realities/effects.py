@@ -127,11 +127,12 @@ class ThermalFade(_Effect, frozen=True, kw_only=True, tag="thermal_fade"):
 class SupplySag(_Effect, frozen=True, kw_only=True, tag="supply_sag"):
     """A battery whose voltage falls under load: strength 1 − loss · load.
 
-    load approaches the mean over all motors of |τ|/limit, 1 at most.
+    load approaches the mean over all motors of |torque asked for|/limit, 1 at most.
     """
 
     loss: float
-    """Share of all torque that is gone when every motor pulls at its limit, below 1."""
+    """Share of all torque that is gone when every motor is asked for its limit, below
+    1."""
     time_constant: float = 0.02
     """[s]"""
 

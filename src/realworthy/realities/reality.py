@@ -5,7 +5,6 @@ from pathlib import Path
 
 from realworthy import artefacts
 from realworthy.errors import BadFile, RealworthyError, UnknownName
-from realworthy.realities.effects import EFFECTS
 from realworthy.realities.file import SCHEMA, RealityFile
 from realworthy.realities.truth import build_truth
 from realworthy.twins import BoundTwin, Twin, load_twin
@@ -43,7 +42,6 @@ def load_reality(reference: str | Path) -> Reality:
         raise UnknownName(
             "reality", text, reality_names(), owner="Realworthy", hint=hint
         )
-    _check_kinds(path)
     file = artefacts.load(path, RealityFile, schema=SCHEMA)
     try:
         return make_reality(path.name.removesuffix(SUFFIX), file, folder=path.parent)
@@ -68,13 +66,3 @@ def save_reality(
     if not str(path).endswith(SUFFIX):
         raise RealworthyError(f"A reality's file name ends in {SUFFIX}, not '{path}'.")
     artefacts.save(path, file, overwrite=overwrite)
-
-
-def _check_kinds(path: Path) -> None:
-    """Names the nearest effect where a file misspells one."""
-    effects = artefacts.read_tree(path).get("effects")
-    for effect in effects if isinstance(effects, list) else ():
-        kind = effect.get("kind") if isinstance(effect, dict) else None
-        if isinstance(kind, str) and kind not in EFFECTS:
-            hint = "docs/realities.md shows one complete example of each."
-            raise UnknownName("effect", kind, EFFECTS, owner=str(path), hint=hint)

@@ -158,12 +158,12 @@ def _describe(
 ) -> RobotInfo:
     """What is on the robot's datasheet: names and limits of its twin."""
     lines = describe_commands(layout.bound)
-    kinds = [line.kind for line in lines]
+    kind = lines[0].kind if len({line.kind for line in lines}) == 1 else None
     return RobotInfo(
         name=layout.bound.twin.name,
         joints=joints,
         commands=tuple(line.signal for line in lines),
-        command_kind=kinds[0] if len(set(kinds)) == 1 else None,
+        command_kind=kind,
         rate=1 / period,
         command_lower=np.array([line.lower for line in lines]),
         command_upper=np.array([line.upper for line in lines]),

@@ -38,9 +38,11 @@ class Weakness(SubstepEffect):
         self.fields = {name: simulator.expand(name) for name in _FIELDS}
         self.base = {name: values.copy() for name, values in self.fields.items()}
         self.level = np.zeros((simulator.world_count, len(self.effects)))
+        self.strength = np.ones_like(self.force)
 
     def reset(self, worlds: Ids) -> None:
         self.level[worlds] = 0.0
+        self.strength[worlds] = 1.0
         for name in _FIELDS:
             self.base[name][worlds] = rewritten(self.simulator, name, worlds)
             self.fields[name][worlds] = self.base[name][worlds]
@@ -56,9 +58,11 @@ class Weakness(SubstepEffect):
                 level = self._approach(column, heat, effect.time_constant)
                 hot[:, i] *= 1 - effect.loss * level
             else:
-                load = np.minimum((torque / self.limits).mean(1), 1.0)
+                asked = torque / self.strength
+                load = np.minimum((asked / self.limits).mean(1), 1.0)
                 level = self._approach(column, load, effect.time_constant)
                 supply *= 1 - effect.loss * level[:, None]
+        self.strength[:] = hot * supply
         self._weaken(hot, supply)
 
     def _approach(self, column: int, target: Floats, time_constant: float) -> Floats:
@@ -67,7 +71,7 @@ class Weakness(SubstepEffect):
         return self.level[:, column]
 
     def _weaken(self, hot: Floats, supply: Floats) -> None:
-        layout, strength = self.layout, hot * supply
+        layout, strength = self.layout, self.strength
         explicit, volts = layout.explicit_controls, layout.voltage_controls
         self.ctrl[:, explicit] *= strength[:, layout.explicit_actuators]
         self.ctrl[:, volts] *= supply[:, layout.voltage_actuators]

@@ -1,7 +1,7 @@
 """The physics of a reality: true e, true structure, true effects."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from realworthy.realities.effects import (
     Cable,
@@ -19,8 +19,6 @@ from realworthy.realities.weakness import Weakness
 from realworthy.simulators import MujocoCpu, Outcome, SubstepEffect
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
-
-Floats = NDArray[np.float64]
 
 
 class RealityWorlds:
@@ -53,17 +51,14 @@ class RealityWorlds:
         self.reset()
 
     def reset(self, trial: int = 0) -> None:
-        """Back to time zero, cold and at rest, with the process noise of a trial.
-
-        Delayed position commands that are still on their way hold the initial pose.
-        """
+        """Back to time zero, cold and at rest, with the process noise of a trial."""
         if len(self._e):
             self.simulator.write(self._e)
         for effect in self._effects:  # before the simulator computes initial forces
             effect.reset(np.arange(self.simulator.world_count))
         for forces in self._forces:
             forces.trial = trial
-        self.simulator.reset(command=self._holding_command())
+        self.simulator.reset()
 
     def step(self, command: ArrayLike, substeps: int) -> None:
         """Holds a command for some substeps."""
@@ -72,14 +67,6 @@ class RealityWorlds:
 
     def has_diverged(self) -> bool:
         return bool((self.simulator.outcomes() == Outcome.DIVERGED).any())
-
-    def _holding_command(self) -> Floats:
-        initial = self.simulator.field("own.initial_qpos")
-        command = np.zeros((len(initial), len(self.lines)))
-        for place, line in enumerate(self.lines):
-            if line.kind == "position" and line.joint in self.layout.joints:
-                command[:, place] = initial[:, self.layout.joint(line.joint)[0]]
-        return command
 
 
 def _build_forces(reality: Reality, layout: Layout, seed: int) -> list[JointForces]:

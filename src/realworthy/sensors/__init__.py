@@ -10,13 +10,12 @@ This room imports `parameters`, `artefacts` and `errors` only; no mujoco, no tor
 """
 
 from realworthy.sensors.law import Draws, Law, State, build_law
-from realworthy.sensors.sensor import KINDS, BadSensor, Kind, Sensor
+from realworthy.sensors.sensor import KINDS, BadSensor, Sensor
 
 __all__ = [
     "KINDS",
     "BadSensor",
     "Draws",
-    "Kind",
     "Law",
     "Sensor",
     "State",

@@ -9,15 +9,29 @@ Here do not live rewards or endings (`tasks`) and effects that no twin has
 the only one of `warp`.
 """
 
+from typing import TYPE_CHECKING
+
 from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
 from realworthy.simulators.rollout import record
 from realworthy.simulators.simulator import Outcome, Simulator, describe_outcomes
 
+if TYPE_CHECKING:
+    from realworthy.simulators.mujoco_gpu import MujocoGpu
+
 __all__ = [
     "MujocoCpu",
+    "MujocoGpu",
     "Outcome",
     "Simulator",
     "SubstepEffect",
     "describe_outcomes",
     "record",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "MujocoGpu":  # warp takes a second to import
+        from realworthy.simulators.mujoco_gpu import MujocoGpu
+
+        return MujocoGpu
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -53,6 +53,7 @@ CHANGES = {
     "shoulder.damping": 0.6,
     "upper.mass": 1.8,
     "fore.centre_of_mass.x": 0.06,
+    "puck.centre_of_mass.x": 0.02,
     "puck.contact_friction": 0.15,
     "elbow.kp": 35.0,
     "elbow.delay": 0.0135,

@@ -1,12 +1,14 @@
-"""Which signals of a recording drive a twin, and what was assumed for it."""
+"""Which signals of a recording drive a twin, and how its encoders read both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
+from realworthy.simulators.simulator import Simulator
 from realworthy.twins import BoundTwin
 from realworthy.twins.commands import CommandLine, describe_commands
 
@@ -40,8 +42,8 @@ def choose_inputs(bound: BoundTwin, recording: Recording) -> Inputs:
         raise BadRecording(
             f"{recording.owner} has nothing that could drive twin "
             f"'{bound.twin.name}', which takes {' and '.join(kinds)} commands.",
-            hint="Record <joint>.command as sent (and say command_kind in the sidecar), "
-            "or for a torque-driven twin <joint>.torque.",
+            hint="Record <joint>.command as sent (and say command_kind in the "
+            "sidecar), or for a torque-driven twin <joint>.torque.",
         )
     return Inputs(np.stack(columns, axis=1), sources, tuple(constant))
 
@@ -61,3 +63,69 @@ def _find(line: CommandLine, recording: Recording) -> tuple[Floats | None, str]:
         volts = recording.signals[duty] * recording.signals[supply]
         return volts, f"{duty} × {supply}"
     return None, "not recorded"
+
+
+class Encoders:
+    """measured = scale · true + bias; a servo follows its own encoder.
+
+    So bias and scale of a joint's position also hold for the position commands to that
+    joint: an encoder that is off moves the arm against gravity, not against its goals.
+    """
+
+    def __init__(self, simulator: Simulator, joints: tuple[str, ...]) -> None:
+        self._simulator = simulator
+        places = {name: place for place, name in enumerate(simulator.signals)}
+        self._position = [places[f"{joint}.position"] for joint in joints]
+        self._velocity = [places[f"{joint}.velocity"] for joint in joints]
+        lines = describe_commands(simulator.bound)
+        self._inputs = [
+            (column, places[f"{line.joint}.position"])
+            for column, line in enumerate(lines)
+            if line.kind == "position" and f"{line.joint}.position" in places
+        ]
+
+    @cached_property
+    def _are_true(self) -> bool:
+        """Whether no world's encoders can be off."""
+        moved = {"own.sensor_scale", "own.sensor_bias"}
+        own = self._simulator.bound.compiled.own
+        neutral = (own["own.sensor_scale"] == 1) & (own["own.sensor_bias"] == 0)
+        return bool(neutral.all()) and not moved & set(self._simulator.bound.fields)
+
+    @property
+    def _fields(self) -> tuple[Floats, Floats]:
+        simulator = self._simulator
+        return simulator.field("own.sensor_scale"), simulator.field("own.sensor_bias")
+
+    def measure(self, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
+        """(worlds, rows, joints) as the encoders report it."""
+        if self._are_true:
+            return position, velocity
+        scale, bias = (field[:, None] for field in self._fields)
+        q, v = self._position, self._velocity
+        return (
+            scale[..., q] * position + bias[..., q],
+            scale[..., v] * velocity + bias[..., v],
+        )
+
+    def read_back(self, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
+        """(worlds, joints) true states behind measured ones."""
+        if self._are_true:
+            return position, velocity
+        (scale, bias), q, v = self._fields, self._position, self._velocity
+        return (
+            (position - bias[:, q]) / scale[:, q],
+            (velocity - bias[:, v]) / scale[:, v],
+        )
+
+    def understand(self, command: Floats) -> Floats:
+        """(worlds, …, inputs) with position goals in true coordinates."""
+        if self._are_true or not self._inputs:
+            return command
+        scale, bias = self._fields
+        understood = np.array(command)
+        for column, place in self._inputs:
+            shape = (-1, *(1,) * (command.ndim - 2))
+            shifted = command[..., column] - bias[:, place].reshape(shape)
+            understood[..., column] = shifted / scale[:, place].reshape(shape)
+        return understood

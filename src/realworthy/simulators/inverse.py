@@ -51,3 +51,10 @@ def missing_torques(
     finally:
         model.actuator_delay[:] = undelayed
     return found
+
+
+def joint_inertia(track: Track) -> Floats:
+    """(joints,) inertia that each joint feels in the reference pose [kg·m²]."""
+    layout = Layout(track.bound)
+    dofs = [layout.joint(joint)[1] for joint in track.joints]
+    return np.asarray(track.bound.model.dof_M0)[dofs]

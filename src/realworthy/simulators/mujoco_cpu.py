@@ -199,7 +199,7 @@ class MujocoCpu(Simulator):
         return self._outcomes.copy()
 
     def prime(self, sent: ArrayLike, worlds: Worlds = None) -> None:
-        """Fills command histories with what was sent before: (n, k, inputs), newest last.
+        """Fills command histories with what was sent: (n, k, inputs), newest last.
 
         One row per substep; where a history reaches further back, the oldest holds. An
         explicit law remembers the newest alone.
@@ -224,7 +224,8 @@ class MujocoCpu(Simulator):
         if self._laws or self._effects or self._has_pushes:
             return self._rollout_by_substeps(control)
         with _silence():
-            out = self._batch.rollout(control.shape[1], control, record=("qpos", "qvel"))
+            recorded = ("qpos", "qvel")
+            out = self._batch.rollout(control.shape[1], control, record=recorded)
         self._note_outcomes()
         return out["qpos"], out["qvel"]
 

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import MissingExtra
 from realworthy.simulators.laws import ExplicitLaws
-from realworthy.simulators.simulator import Array, Simulator, Worlds, to_numpy
+from realworthy.simulators.simulator import Array, Simulator, Worlds
 from realworthy.twins import BoundTwin, Twin, bind
 
 try:
@@ -14,7 +14,7 @@ try:
 except ImportError:
     raise MissingExtra("mujoco-warp", "gpu", need="MujocoGpu") from None
 
-from realworthy.simulators.warp_arrays import HAS_TORCH, fill, is_on, share
+from realworthy.simulators.warp_arrays import HAS_TORCH, fill, is_mask_on, share
 from realworthy.simulators.warp_worlds import WarpWorlds
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,6 @@ class MujocoGpu(Simulator):
                 deterministic=deterministic,
             )
             self._shared: dict[str, Array] = {}
-            self._is_stale = False
             self._laws = ExplicitLaws(
                 self.bound, bind=self.array, expand=self._expand, own=self._own
             )
@@ -87,7 +86,7 @@ class MujocoGpu(Simulator):
             self._laws.take_parameters()
             if self._worlds.derive is not None:
                 self._worlds.derive(stream)
-        self._is_stale = True
+            self._worlds.follow(stream)
 
     def reset(
         self,
@@ -100,6 +99,8 @@ class MujocoGpu(Simulator):
         on = self._worlds
         with on.working() as stream:
             ids = self._mark(worlds)
+            if ids is not None and not len(ids):
+                return
             for place, initial, given in (
                 (on.start_qpos, on.initial_qpos, qpos),
                 (on.start_qvel, on.initial_qvel, qvel),
@@ -117,14 +118,10 @@ class MujocoGpu(Simulator):
                 if on.fill_histories is not None:
                     on.fill_histories(stream)
                 on.forward(stream)
-        self._is_stale = False
 
     def step(self, command: ArrayLike | Array) -> None:
         on = self._worlds
         with on.working() as stream:
-            if self._is_stale:
-                on.follow(stream)
-                self._is_stale = False
             if on.push is not None:
                 on.push(stream)
             if not self._laws:
@@ -140,7 +137,6 @@ class MujocoGpu(Simulator):
     def refresh(self) -> None:
         with self._worlds.working() as stream:
             self._worlds.forward(stream)
-        self._is_stale = False
 
     def array(self, name: str) -> Array:
         if name not in self._shared:
@@ -180,19 +176,15 @@ class MujocoGpu(Simulator):
             self._laws.restore(rest, ids)
             with on.keeping_others(self._seen_by_others(ids)):
                 on.forward(stream)
-        self._is_stale = False
 
     def outcomes(self) -> NDArray[np.int64]:
         with self._worlds.working():
             return self._worlds.outcome.numpy().astype(np.int64)
 
-    def check_worlds(self, worlds: Worlds) -> NDArray[np.intp]:
-        return super().check_worlds(worlds if worlds is None else to_numpy(worlds))
-
     def _mark(self, worlds: Worlds) -> NDArray[np.intp] | None:
         """Marks worlds on the device; their numbers, unless only the device knows."""
         marked = self._worlds.marked
-        if is_on(worlds, self.device):
+        if is_mask_on(worlds, self.device):
             fill(marked, worlds)
             return None
         ids = self.check_worlds(worlds)

@@ -5,6 +5,7 @@ is a whole number of them, commands are held from row to row, and a start at any
 given the commands that were sent before it, as a delay would still be carrying them.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from realworthy.errors import BadRecording
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
-from realworthy.simulators.inputs import Inputs, choose_inputs
+from realworthy.simulators.inputs import Encoders, Inputs, choose_inputs
 from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.simulator import Outcome
 from realworthy.twins import BoundTwin, Twin, bind
@@ -22,8 +23,10 @@ from realworthy.twins.layout import Layout
 from realworthy.twins.structure import set_timestep
 
 Floats = NDArray[np.float64]
-_CHUNK = 4000
-"""Substeps that are simulated before only the rows among them are kept."""
+_ROOM = 4_000_000
+"""Numbers that are simulated before only the rows among them are kept."""
+_SAME_CLOCK = 2e-4
+"""Share by which rates may differ and still be laid out on one clock."""
 
 
 @dataclass(frozen=True)
@@ -51,18 +54,12 @@ class Track:
     @property
     def time(self) -> Floats:
         """(T,) seconds since the first row, on the physics clock."""
-        return self.rows * self.timestep
-
-    def joint_inertia(self) -> Floats:
-        """(joints,) inertia that each joint feels in the reference pose [kg·m²]."""
-        layout = Layout(self.bound)
-        dofs = [layout.joint(joint)[1] for joint in self.joints]
-        return np.asarray(self.bound.model.dof_M0)[dofs]
+        return np.asarray(self.rows * self.timestep, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Played:
-    """What worlds did with a track: (worlds, rows, joints)."""
+    """What worlds did with a track: (worlds, rows, joints), as it would be measured."""
 
     position: Floats
     velocity: Floats
@@ -73,16 +70,189 @@ def lay_out(
     twin: Twin, recording: Recording, space: ParameterSpace | None = None
 ) -> Track:
     """Gets a recording ready to be replayed in a twin with room for e."""
-    rate = recording.rate
+    return _lay_out(_bind_at(twin, recording.rate, space), recording)
+
+
+def lay_out_all(
+    twin: Twin, recordings: Iterable[Recording], space: ParameterSpace | None = None
+) -> list[Track]:
+    """Several recordings; those of equal rate share one bound twin, and so worlds."""
+    clocks: dict[float, BoundTwin] = {}
+    tracks = []
+    for recording in recordings:
+        rate = recording.rate
+        near = [r for r in clocks if abs(r / rate - 1) < _SAME_CLOCK]
+        if not near:
+            clocks[rate] = _bind_at(twin, rate, space)
+        tracks.append(_lay_out(clocks[near[0] if near else rate], recording))
+    return tracks
+
+
+class Replayer:
+    """Replays tracks of one bound twin in many worlds at once; worlds are made once."""
+
+    def __init__(
+        self,
+        track: Track | Sequence[Track],
+        world_count: int,
+        *,
+        thread_count: int = 0,
+    ) -> None:
+        self._tracks = _Tracks((track,) if isinstance(track, Track) else tuple(track))
+        self.track = self._tracks.first
+        self.simulator = MujocoCpu(
+            self.track.bound, world_count, substeps=1, thread_count=thread_count
+        )
+        layout = Layout(self.track.bound)
+        places = [layout.joint(joint) for joint in self.track.joints]
+        self._qpos = [q for q, _ in places]
+        self._dofs = [v for _, v in places]
+        self._encoders = Encoders(self.simulator, self.track.joints)
+
+    def play(
+        self,
+        starts: ArrayLike = 0,
+        row_count: int | None = None,
+        *,
+        tracks: ArrayLike = 0,
+        position: Floats | None = None,
+        velocity: Floats | None = None,
+    ) -> Played:
+        """From measured states at rows `starts` (one per world), for `row_count` rows.
+
+        `tracks` says which of several tracks each world plays. `position` and
+        `velocity` (worlds, joints) take the place of what was measured. Row 0 of the
+        answer is the start itself.
+        """
+        joined, simulator = self._tracks, self.simulator
+        count = simulator.world_count
+        which = np.broadcast_to(np.asarray(tracks, dtype=np.intp), (count,))
+        first = np.broadcast_to(np.asarray(starts, dtype=np.intp), (count,))
+        left = int((joined.lengths[which] - first).min())
+        length = left if row_count is None else min(row_count, left)
+        first = joined.first_rows[which] + first
+        index = first[:, None] + np.arange(length)
+        at = joined.rows[index] - joined.rows[first][:, None]  # substeps since start
+        self._start(
+            which,
+            first,
+            joined.position[first] if position is None else position,
+            joined.velocity[first] if velocity is None else velocity,
+        )
+        control = joined.rows[first][:, None] + np.arange(int(at.max()))
+        control = np.minimum(control, joined.last_substeps[which][:, None])
+        played = self._advance(control, at)
+        return Played(*played, simulator.outcomes())
+
+    def _start(
+        self,
+        which: NDArray[np.intp],
+        first: NDArray[np.intp],
+        position: Floats,
+        velocity: Floats,
+    ) -> None:
+        joined, simulator = self._tracks, self.simulator
+        own = self.track.bound.compiled.own
+        qpos = np.tile(own["own.initial_qpos"], (simulator.world_count, 1))
+        qvel = np.zeros((simulator.world_count, len(own["own.initial_qvel"])))
+        qpos[:, self._qpos], qvel[:, self._dofs] = self._encoders.read_back(
+            position, velocity
+        )
+        now, oldest = joined.rows[first], joined.first_substeps[which]
+        before = np.maximum(now - 1, oldest)
+        simulator.reset(qpos=qpos, qvel=qvel, command=self._sent(before))
+        reach = int(self.track.bound.model.actuator_history[:, 0].max(initial=0))
+        if reach:
+            wanted = now[:, None] + np.arange(-reach, 0)
+            simulator.prime(self._sent(np.maximum(wanted, oldest[:, None])))
+
+    def _sent(self, substeps: NDArray[np.intp]) -> Floats:
+        """(worlds, …, inputs) commands as the drives of each world understand them."""
+        return self._encoders.understand(self._tracks.control[substeps])
+
+    def _advance(
+        self, control: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> tuple[Floats, Floats]:
+        """Simulates in chunks and keeps the joints at the substeps `at`."""
+        simulator, joints = self.simulator, len(self.track.joints)
+        shape = (*at.shape, joints)
+        position, velocity = np.empty(shape), np.empty(shape)
+        qpos, qvel = simulator.array("qpos"), simulator.array("qvel")
+        started = at == 0
+        position[started] = np.broadcast_to(qpos[:, None, self._qpos], shape)[started]
+        velocity[started] = np.broadcast_to(qvel[:, None, self._dofs], shape)[started]
+        width = qpos.shape[1] + qvel.shape[1] + self._tracks.control.shape[1]
+        chunk = max(1, _ROOM // (len(at) * width))
+        for begin in range(0, control.shape[1], chunk):
+            part = control[:, begin : begin + chunk]
+            qs, vs = simulator.rollout(self._sent(part))
+            world, row = np.nonzero((at > begin) & (at <= begin + part.shape[1]))
+            place = at[world, row] - begin - 1
+            position[world, row] = qs[world, place][:, self._qpos]
+            velocity[world, row] = vs[world, place][:, self._dofs]
+        return self._encoders.measure(position, velocity)
+
+
+def replay(
+    twin: Twin,
+    recording: Recording,
+    samples: ArrayLike | None = None,
+    *,
+    space: ParameterSpace | None = None,
+) -> tuple[Track, Played]:
+    """Plays a recording from its first pose, in one world per sample of e."""
+    track = lay_out(twin, recording, space)
+    e = (
+        None
+        if samples is None
+        else np.atleast_2d(np.asarray(samples, dtype=np.float64))
+    )
+    player = Replayer(track, 1 if e is None else len(e))
+    if e is not None:
+        player.simulator.write(e)
+    return track, player.play()
+
+
+def is_sound(played: Played) -> NDArray[np.bool_]:
+    """(worlds,) whether a world got through without diverging."""
+    finite = np.isfinite(played.position).all((1, 2))
+    return finite & (played.outcomes != Outcome.DIVERGED)
+
+
+class _Tracks:
+    """Tracks of one bound twin end to end, and where each of them begins."""
+
+    def __init__(self, tracks: tuple[Track, ...]) -> None:
+        self.first = tracks[0]
+        for track in tracks:
+            if track.bound is not self.first.bound or track.joints != self.first.joints:
+                raise ValueError("tracks of one replayer share a bound twin and joints")
+        self.lengths = np.array([len(t.rows) for t in tracks])
+        self.first_rows = np.cumsum(self.lengths) - self.lengths
+        substeps = np.array([len(t.control) for t in tracks])
+        self.first_substeps = np.cumsum(substeps) - substeps
+        self.last_substeps = self.first_substeps + substeps - 1
+        shifted = zip(tracks, self.first_substeps, strict=True)
+        self.rows = np.concatenate([track.rows + first for track, first in shifted])
+        self.control = np.concatenate([track.control for track in tracks])
+        self.position = np.concatenate([track.position for track in tracks])
+        self.velocity = np.concatenate([track.velocity for track in tracks])
+
+
+def _bind_at(twin: Twin, rate: float, space: ParameterSpace | None) -> BoundTwin:
+    """The twin with a time step of which a row is a whole number."""
     nominal = float(twin.compiled.model.opt.timestep)
     per_row = max(1, int(np.ceil(1 / rate / nominal - 1e-3)))
-    twin = twin.edited(partial(set_timestep, timestep=1 / rate / per_row))
-    bound = bind(twin, space)
+    timed = twin.edited(partial(set_timestep, timestep=1 / rate / per_row))
+    return bind(timed, space)
+
+
+def _lay_out(bound: BoundTwin, recording: Recording) -> Track:
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
     if not joints:
         raise BadRecording(
-            f"{recording.owner} and twin '{twin.name}' have no joint in common.",
+            f"{recording.owner} and twin '{bound.twin.name}' have no joint in common.",
             hint=f"Recorded: {', '.join(recording.joints) or 'none'}. The twin has: "
             f"{', '.join(layout.joints)}. Name them alike in the sidecar's mapping.",
         )
@@ -100,117 +270,6 @@ def lay_out(
         position=position,
         velocity=_velocities(recording, joints, position),
     )
-
-
-class Replayer:
-    """Replays tracks of one twin in many worlds at once; worlds are made once."""
-
-    def __init__(
-        self, track: Track, world_count: int, *, thread_count: int = 0
-    ) -> None:
-        self.track = track
-        self.simulator = MujocoCpu(
-            track.bound, world_count, substeps=1, thread_count=thread_count
-        )
-        layout = Layout(track.bound)
-        places = [layout.joint(joint) for joint in track.joints]
-        self._qpos = [q for q, _ in places]
-        self._dofs = [v for _, v in places]
-
-    def play(
-        self,
-        starts: ArrayLike = 0,
-        row_count: int | None = None,
-        *,
-        position: Floats | None = None,
-        velocity: Floats | None = None,
-    ) -> Played:
-        """From measured states at rows `starts` (one per world), for `row_count` rows.
-
-        `position` and `velocity` (worlds, joints) take the place of what was measured.
-        Row 0 of the answer is the start itself.
-        """
-        track, simulator = self.track, self.simulator
-        count = simulator.world_count
-        first = np.broadcast_to(np.asarray(starts, dtype=np.intp), (count,))
-        length = (len(track.rows) - first.max()) if row_count is None else row_count
-        index = first[:, None] + np.arange(length)
-        at = track.rows[index] - track.rows[first][:, None]  # substeps since the start
-        self._start(
-            first,
-            track.position[first] if position is None else position,
-            track.velocity[first] if velocity is None else velocity,
-        )
-        control = track.rows[first][:, None] + np.arange(int(at.max()))
-        control = np.minimum(control, len(track.control) - 1)
-        played = self._advance(control, at)
-        return Played(*played, simulator.outcomes())
-
-    def _start(
-        self, first: NDArray[np.intp], position: Floats, velocity: Floats
-    ) -> None:
-        track, simulator = self.track, self.simulator
-        own = track.bound.compiled.own
-        qpos = np.tile(own["own.initial_qpos"], (simulator.world_count, 1))
-        qvel = np.tile(
-            np.zeros_like(own["own.initial_qvel"]), (simulator.world_count, 1)
-        )
-        qpos[:, self._qpos] = position
-        qvel[:, self._dofs] = velocity
-        before = track.rows[first]
-        simulator.reset(
-            qpos=qpos, qvel=qvel, command=track.control[np.maximum(before - 1, 0)]
-        )
-        reach = int(track.bound.model.actuator_history[:, 0].max(initial=0))
-        if reach:
-            wanted = before[:, None] + np.arange(-reach, 0)
-            simulator.prime(track.control[np.maximum(wanted, 0)])
-
-    def _advance(
-        self, control: NDArray[np.intp], at: NDArray[np.intp]
-    ) -> tuple[Floats, Floats]:
-        """Simulates in chunks and keeps the joints at the substeps `at`."""
-        simulator, joints = self.simulator, len(self.track.joints)
-        shape = (*at.shape, joints)
-        position, velocity = np.empty(shape), np.empty(shape)
-        qpos, qvel = simulator.array("qpos"), simulator.array("qvel")
-        started = at == 0
-        position[started] = np.broadcast_to(qpos[:, None, self._qpos], shape)[started]
-        velocity[started] = np.broadcast_to(qvel[:, None, self._dofs], shape)[started]
-        for begin in range(0, control.shape[1], _CHUNK):
-            part = control[:, begin : begin + _CHUNK]
-            qs, vs = simulator.rollout(self.track.control[part])
-            world, row = np.nonzero((at > begin) & (at <= begin + part.shape[1]))
-            place = at[world, row] - begin - 1
-            position[world, row] = qs[world, place][:, self._qpos]
-            velocity[world, row] = vs[world, place][:, self._dofs]
-        return position, velocity
-
-
-def replay(
-    twin: Twin,
-    recording: Recording,
-    samples: ArrayLike | None = None,
-    *,
-    space: ParameterSpace | None = None,
-) -> tuple[Track, Played]:
-    """Plays a recording's commands from its first pose, in one world per sample of e."""
-    track = lay_out(twin, recording, space)
-    e = (
-        None
-        if samples is None
-        else np.atleast_2d(np.asarray(samples, dtype=np.float64))
-    )
-    player = Replayer(track, 1 if e is None else len(e))
-    if e is not None:
-        player.simulator.write(e)
-    return track, player.play()
-
-
-def is_sound(played: Played) -> NDArray[np.bool_]:
-    """(worlds,) whether a world got through without diverging."""
-    finite = np.isfinite(played.position).all((1, 2))
-    return finite & (played.outcomes != Outcome.DIVERGED)
 
 
 def _hold(values: Floats, rows: NDArray[np.intp]) -> Floats:

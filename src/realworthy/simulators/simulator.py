@@ -16,8 +16,10 @@ from realworthy.twins.measured import command_names, signal_names
 
 Array: TypeAlias = Any
 """A numpy array, or a torch tensor on the simulator's device; shared, not copied."""
-Worlds = Sequence[int] | NDArray[np.intp] | None
-"""Which worlds; None means all."""
+Worlds: TypeAlias = (
+    "Sequence[int] | NDArray[np.intp] | NDArray[np.bool_] | Array | None"
+)
+"""Which worlds, by number or as a mask; None means all."""
 
 
 class Outcome(enum.IntEnum):
@@ -134,7 +136,7 @@ class Simulator(ABC):
         """World numbers as an array; raises for one that does not exist."""
         if worlds is None:
             return np.arange(self.world_count)
-        ids = np.atleast_1d(np.asarray(worlds))
+        ids = np.atleast_1d(to_numpy(worlds))
         if ids.dtype == np.bool_:
             ids = np.flatnonzero(ids)
         ids = ids.astype(np.intp)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.parameters import Draws
 from realworthy.parameters.processes import Course, Process
-from realworthy.simulators.simulator import Array, Simulator, Worlds
+from realworthy.simulators.simulator import Array, Simulator, Worlds, to_numpy
 
 
 class Unsteady(Simulator):
@@ -56,9 +56,12 @@ class Unsteady(Simulator):
         if sd.any():
             worlds, width = np.arange(self.world_count), sd.shape[1]
             normal = self._noise.normal(worlds, width, episode=self._steps)
-            command = np.asarray(command) + sd * normal
+            command = to_numpy(command) + sd * normal
         self._steps += 1
         self.simulator.step(command)
+
+    def refresh(self) -> None:
+        self.simulator.refresh()
 
     def array(self, name: str) -> Array:
         return self.simulator.array(name)

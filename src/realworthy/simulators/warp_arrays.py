@@ -59,11 +59,12 @@ def fill(
     array.assign(np.ascontiguousarray(np.broadcast_to(rows, array.shape)))
 
 
-def is_on(values: object, device: wp.Device) -> bool:
-    """Whether values are a tensor that lives on a CUDA device."""
+def is_mask_on(values: object, device: wp.Device) -> bool:
+    """Whether values are a mask that lives on a CUDA device and can stay there."""
     if torch is None or not isinstance(values, torch.Tensor) or not device.is_cuda:
         return False
-    return values.device == torch.device(wp.device_to_torch(device))
+    there = values.device == torch.device(wp.device_to_torch(device))
+    return there and values.dtype == torch.bool
 
 
 class TorchStream:

@@ -98,7 +98,8 @@ class WorldFields:
         if name in self._flat:
             shape = np.shape(self._bound.compiled.nominal(name))
             return self._flat[name].numpy().astype(np.float64).reshape(-1, *shape)
-        if self._bound.needs_constants and name in _constants():
+        lacks = name in _constants() and not is_per_world(name)
+        if self._bound.needs_constants and lacks:
             raise RealworthyError(
                 f"MuJoCo Warp does not keep '{name}' for each world.",
                 hint="Read it from MujocoCpu, which computes the same constants.",

@@ -151,7 +151,7 @@ class WarpWorlds:
             for _ in range(count):
                 substep()
 
-        def follow() -> None:
+        def follow() -> None:  # all that a substep expects of the present state
             mjw.fwd_position(model, data, factorize=False)
             mjw.fwd_velocity(model, data)
 

@@ -10,9 +10,10 @@ fits (`identification`). May import: `parameters`, `recordings`, `robots`, `actu
 """
 
 from realworthy.twins.bind import BoundTwin, bind
+from realworthy.twins.files import load_twin, save_twin
 from realworthy.twins.inspection import Datasheet, Finding, Inspection, inspect
 from realworthy.twins.sources import builtin_names
-from realworthy.twins.twin import Provenance, Twin, load_twin, save_twin
+from realworthy.twins.twin import Provenance, Twin
 
 __all__ = [
     "BoundTwin",

@@ -218,7 +218,7 @@ def _write_values(
 def _check_written(
     compiled: Compiled, fields: Fields, had_mass: NDArray[np.bool_], owner: str
 ) -> None:
-    """Raises where a twin's values leave a body without mass, or numbers without end."""
+    """Raises where a twin's values leave a body massless or a number endless."""
     finite = fields and all(np.isfinite(values).all() for values in fields.values())
     lost = (compiled.model.body_mass <= 0) & had_mass
     if not finite or lost.any():

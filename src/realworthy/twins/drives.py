@@ -20,6 +20,7 @@ import numpy as np
 
 from realworthy.actuators import (
     Actuator,
+    BadActuator,
     ControllerPosition,
     ControllerTorque,
     ControllerVelocity,
@@ -35,6 +36,8 @@ from realworthy.twins.structure import add_backlash
 from realworthy.twins.twin import Twin
 from realworthy.twins.writers.joints import STIFF_FRICTION
 
+LONGEST_DELAY = 100_000
+"""[time steps] for which commands are kept at most."""
 _JOINT = mujoco.mjtTrn.mjTRN_JOINT
 
 
@@ -57,6 +60,7 @@ def install_drives(spec: mujoco.MjSpec, twin: Twin) -> tuple[ExplicitDrive, ...]
             raise UnknownName(
                 "joint", actuator.joint, names, owner=f"twin '{twin.name}'", hint=""
             )
+        _check_delay(actuator, float(spec.option.timestep))
         for old in list(spec.actuators):
             if old.name == name or old.target == actuator.joint:
                 spec.delete(old)
@@ -69,6 +73,17 @@ def install_drives(spec: mujoco.MjSpec, twin: Twin) -> tuple[ExplicitDrive, ...]
             explicit.append(ExplicitDrive(name, actuator.joint, law))
             _add_actuator(spec, name, actuator.joint)
     return tuple(explicit)
+
+
+def _check_delay(actuator: Actuator, timestep: float) -> None:
+    """A history of commands must fit into memory, world by world."""
+    limit = actuator.get_delay_limit()
+    if limit > LONGEST_DELAY * timestep:
+        raise BadActuator(
+            f"actuator of '{actuator.joint}': a delay of {limit:g} s is more than "
+            f"{LONGEST_DELAY} time steps.",
+            hint="Delays are in seconds.",
+        )
 
 
 def has_native_form(actuator: Actuator) -> bool:

@@ -1,0 +1,18 @@
+"""Arguments that several commands share, as `--help` shows them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+JsonFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+ImporterName = Annotated[
+    str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
+]
+TwinName = Annotated[str, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")]
+SidecarFile = Annotated[
+    Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+]
+Flag = Annotated[
+    bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")
+]

@@ -1,0 +1,117 @@
+"""`show FILE`, `show importers`: what recordings hold, and which can be read."""
+
+from collections.abc import Sequence
+
+import msgspec
+from rich.text import Text
+
+from realworthy.artefacts import dump_yaml
+from realworthy.cli.output import name_recordings
+from realworthy.cli.printing import (
+    counted,
+    emit,
+    emit_block,
+    emit_heading,
+    emit_note,
+    emit_table,
+)
+from realworthy.cli.progress import waiting
+from realworthy.errors import UnknownName
+from realworthy.recordings import (
+    IMPORTERS,
+    Recording,
+    RecordingSummary,
+    load_recordings,
+    summary,
+)
+from realworthy.recordings.load import find_importer
+
+
+def show_importers(name: str) -> object:
+    """Foreign layouts that can be read, or one of them."""
+    if name:
+        importer = find_importer(name)
+        emit_heading(name, importer.summary)
+        emit(Text(f"Expects {importer.layout}."))
+        emit_note(f"realworthy show PATH --importer {name}")
+        return {"importers": {name: importer.summary}}
+    summaries = {name: importer.summary for name, importer in IMPORTERS.items()}
+    emit_table("Importers (--importer NAME)", ("name", "reads"), summaries.items())
+    return {"importers": summaries}
+
+
+def show_recordings(path: str, importer: str | None, twin: str) -> object:
+    """What recordings hold; with a twin, whether it has the joints."""
+    with waiting("Reading"):
+        recordings = load_recordings(path, importer)
+        summaries = [summary(recording) for recording in recordings]
+    if twin:
+        _check_joints(twin, recordings)
+    if len(summaries) == 1:
+        _emit_recording(summaries[0])
+    else:
+        _emit_recordings(summaries, name_recordings(recordings))
+    return {"recordings": summaries}
+
+
+def _emit_recordings(
+    summaries: Sequence[RecordingSummary], names: Sequence[str]
+) -> None:
+    joints = {about.joints for about in summaries}
+    seconds = sum(about.duration for about in summaries)
+    emit_table(
+        f"{counted(len(summaries), 'recording')}, {seconds:.1f} s in all",
+        ("name", "rows", "duration [s]", "rate [Hz]", "joints", "suspicions"),
+        [
+            (
+                name,
+                about.row_count,
+                about.duration,
+                about.rate,
+                ", ".join(about.joints) if len(joints) > 1 else "",
+                len(about.suspicions) or None,
+            )
+            for name, about in zip(names, summaries, strict=True)
+        ],
+    )
+    if len(joints) == 1 and summaries[0].joints:
+        emit_note(f"Joints: {', '.join(summaries[0].joints)}")
+
+
+def _emit_recording(about: RecordingSummary) -> None:
+    regular = f"irregular, {counted(about.gap_count, 'gap')}"
+    emit_heading(
+        about.name,
+        f"{counted(about.row_count, 'row')}, {about.duration:.3f} s at "
+        f"{about.rate:.4g} Hz ({'regular' if about.is_regular else regular})",
+    )
+    for suspicion in about.suspicions:
+        emit_note(f"Suspicious: {suspicion.text}", style="yellow")
+    emit_table(
+        "Signals",
+        ("name", "min", "max", "rms", "unit"),
+        [(s.name, s.minimum, s.maximum, s.rms, s.unit) for s in about.signals],
+    )
+    facts = msgspec.to_builtins(about.sidecar)
+    del facts["schema"]
+    if facts:
+        emit_block("Sidecar", dump_yaml(facts))
+
+
+def _check_joints(reference: str, recordings: Sequence[Recording]) -> None:
+    from realworthy.twins import load_twin
+    from realworthy.twins.writers.joints import single_joints
+
+    twin = load_twin(reference)
+    joints = single_joints(twin.compiled)
+    for recording in recordings:
+        for joint in recording.joints:
+            if joint not in joints:
+                raise UnknownName(
+                    "joint",
+                    joint,
+                    joints,
+                    owner=twin.owner,
+                    hint=f"It is in {recording.owner}: name it as the twin does, in "
+                    "the mapping of its sidecar.",
+                )

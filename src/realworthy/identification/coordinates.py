@@ -1,0 +1,98 @@
+"""Where a search may go in z, how far a step is, and when a number is known."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.actuators.kinds import KINDS, compute_box
+from realworthy.parameters import Parameter, ParameterSpace, Transform
+
+Floats = NDArray[np.float64]
+_REACH = 7.0
+"""Furthest a log or logit coordinate goes: a factor of 1,100, or 0.1 % from an end."""
+_INSIDE = 4.0
+"""Where a logit coordinate starts when its value lies on the end of its box."""
+_TYPICAL = {
+    "delay": 0.01,
+    "sensor_delay": 0.01,
+    "sensor_bias": 0.1,
+    "sensor_scale": 1.0,
+    "centre_of_mass": 0.05,
+    "gravity_tilt": 0.1,
+    "initial_position": 0.1,
+    "initial_velocity": 0.1,
+}
+"""Kind → size that is neither small nor large, in its unit."""
+
+
+class Coordinates:
+    """Bounds and scales of z for every parameter of a space, (d,) each."""
+
+    def __init__(self, space: ParameterSpace) -> None:
+        self.space = space
+        ends = [_find_ends(parameter) for parameter in space]
+        self.lower = np.array([low for low, _ in ends])
+        self.upper = np.array([high for _, high in ends])
+        self.scale = np.array([_find_scale(parameter) for parameter in space])
+        """One step of moderate size: e-fold, or the box, or what is typical."""
+
+    def to_z(self, e: Floats) -> Floats:
+        """(…, d) values as coordinates within the bounds."""
+        z = self.space.to_z(e)
+        for i, parameter in enumerate(self.space):
+            if parameter.transform is Transform.LOGIT:
+                z[..., i] = np.clip(z[..., i], -_INSIDE, _INSIDE)
+        return np.clip(z, self.lower, self.upper)
+
+    def from_z(self, z: Floats) -> Floats:
+        """(…, d) coordinates as values within the bounds of the space."""
+        e = self.space.from_z(z)
+        return np.clip(e, self.space.lower, self.space.upper)
+
+    def slope(self, z: Floats) -> Floats:
+        """(d,) |de/dz|, to carry a standard deviation from z to e."""
+        e = self.space.from_z(z)
+        slopes = [
+            -parameter.log_slope(value)
+            for parameter, value in zip(self.space, e, strict=True)
+        ]
+        return np.exp(np.array(slopes))
+
+    def tolerance(self, z: Floats, share: float) -> Floats:
+        """(d,) sd in e up to which a number counts as known: a share of its size."""
+        e = np.abs(self.space.from_z(z))
+        return share * np.maximum(e, [_find_typical(p) for p in self.space])
+
+
+def _find_ends(parameter: Parameter) -> tuple[float, float]:
+    lower, upper = (
+        float(parameter.to_z(e)) for e in (parameter.lower, parameter.upper)
+    )
+    if parameter.transform is Transform.LOG:
+        middle = math.log(parameter.nominal) if parameter.nominal > 0 else 0.0
+        return max(lower, middle - _REACH), min(upper, middle + _REACH)
+    if parameter.transform is Transform.LOGIT:
+        return -_REACH, _REACH
+    return lower, upper
+
+
+def _find_scale(parameter: Parameter) -> float:
+    if parameter.transform is not Transform.IDENTITY:
+        return 1.0
+    width = parameter.upper - parameter.lower
+    if math.isfinite(width) and width > 0:
+        return width
+    return max(abs(parameter.nominal), _find_typical(parameter)) or 1.0
+
+
+def _find_typical(parameter: Parameter) -> float:
+    """A size for what may be zero; 0 where only ratios make sense."""
+    if parameter.kind in _TYPICAL:
+        return _TYPICAL[parameter.kind]
+    if parameter.transform is Transform.LOG:
+        return 0.0
+    if parameter.kind in KINDS:
+        lower, upper = compute_box(parameter.kind, parameter.nominal)
+        return upper - lower
+    return abs(parameter.nominal)

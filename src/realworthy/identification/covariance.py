@@ -1,0 +1,72 @@
+"""How far estimates may be off, when noise is white and when it is not."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def eliminate_starts(by_z: Floats, by_start: Floats, runs: Sequence[slice]) -> Floats:
+    """(N + pieces · k, d) derivatives by z when every start follows as it best can.
+
+    The last rows are those of the starts' own priors.
+    """
+    k = by_start.shape[1]
+    if k == 0:
+        return by_z
+    kept, told = np.empty_like(by_z), []
+    for run in runs:
+        b, a = by_start[run], by_z[run]
+        gain = np.linalg.solve(b.T @ b + np.eye(k), b.T @ a)
+        kept[run] = a - b @ gain
+        told.append(-gain)
+    return np.concatenate([kept, *told])
+
+
+def estimate_autocorrelation(residuals: Floats, series: Sequence[slice]) -> Floats:
+    """ρ_1 … ρ_K of residuals over time, pooled over their series.
+
+    K is where the sum of two neighbours first falls below zero (Geyer 1992), at most a
+    quarter of the shortest series; the expected value of residuals is zero.
+    """
+    shortest = min(run.stop - run.start for run in series)
+    most = max(2, shortest // 4)
+    sums = np.zeros(most + 1)
+    for run in series:
+        values = residuals[run]
+        size = 2 ** int(np.ceil(np.log2(len(values) + most)))
+        power = np.abs(np.fft.rfft(values, size)) ** 2
+        sums += np.fft.irfft(power, size)[: most + 1]
+    rho = sums / sums[0] if sums[0] > 0 else np.zeros(most + 1)
+    pairs = rho[: 2 * ((most + 1) // 2)].reshape(-1, 2).sum(1)
+    negative = np.flatnonzero(pairs < 0)
+    last = 2 * int(negative[0]) if len(negative) else len(rho)
+    return rho[1 : max(last, 1)]
+
+
+def compute_covariance(
+    information: Floats,
+    sensitivity: Floats,
+    rho: Floats,
+    series: Sequence[slice],
+    variance: float,
+) -> Floats:
+    """(d, d) covariance of z: s² H⁻¹ for white residuals, more for lasting ones.
+
+    Noise that lasts gives Cov(Σ J_t r_t) = s² Σ_t Σ_k ρ_k J_t J_{t+k}ᵀ instead of s² H;
+    for derivatives that change more slowly than the noise this is s² H (1 + 2 Σ ρ_k).
+    No direction is called better known than white noise would leave it.
+    """
+    from scipy.signal import fftconvolve
+
+    factor = np.linalg.cholesky(information)
+    white = np.linalg.solve(factor, sensitivity.T).T
+    spread = np.eye(len(information))
+    others = np.concatenate([rho[::-1], [0.0], rho])[:, None]
+    for run in series if len(rho) else ():
+        spread += white[run].T @ fftconvolve(white[run], others, "same", axes=0)
+    values, vectors = np.linalg.eigh(0.5 * (spread + spread.T))
+    root = np.linalg.solve(factor.T, vectors * np.sqrt(np.maximum(values, 1.0)))
+    return variance * root @ root.T

@@ -1,0 +1,157 @@
+"""A least-squares fit of e to recordings."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.identification.covariance import (
+    compute_covariance,
+    eliminate_starts,
+    estimate_autocorrelation,
+)
+from realworthy.identification.fit import Fit
+from realworthy.identification.levenberg import (
+    LeastSquaresSettings,
+    Minimum,
+    minimise,
+)
+from realworthy.identification.normal import Prior
+from realworthy.identification.problem import Problem
+from realworthy.identification.squares import SumOfSquares
+from realworthy.parameters import Belief, GaussianBelief
+
+Floats = NDArray[np.float64]
+_FEW = 4
+"""Pieces with which the way from a far start is begun."""
+_ROUGHLY = 0.05
+"""Share of the cost by which it may still fall when that beginning is over."""
+_WIDE = 5.0
+"""Scales of z that a prior is wide where there is neither belief nor box."""
+
+
+def fit_least_squares(
+    problem: Problem,
+    start: Mapping[str, float] | None = None,
+    *,
+    prior: Belief | None = None,
+    settings: LeastSquaresSettings | None = None,
+) -> Fit:
+    """The e that makes residuals smallest, from `start` (nominal where not given).
+
+    Local by nature: a start too far off may end elsewhere, which `reduced_chi2` shows.
+    """
+    began = time.perf_counter()
+    settings = settings or LeastSquaresSettings()
+    counts = problem.evaluation_count, problem.diverged_count
+    z = problem.coordinates.to_z(problem.space.vector(start or {}))
+    believed = to_prior(problem, prior, z)
+    if len(problem.pieces) > 1:
+        z = _approach(problem, z, believed, settings)
+    found = minimise(problem, z, believed, settings)
+    covariance, inflation = describe_spread(problem, found)
+    diverged = problem.diverged_count - counts[1]
+    return Fit(
+        space=problem.space,
+        z=found.z,
+        covariance_z=covariance,
+        starts=found.starts,
+        residuals=found.residuals,
+        rmse=problem.rmse(found.residuals),
+        reduced_chi2=found.variance,
+        inflation=inflation,
+        outlier_share=float(np.mean(found.weights < 1)),
+        converged=found.converged,
+        warnings=collect_warnings(problem, found, diverged),
+        trace=found.trace,
+        seconds=time.perf_counter() - began,
+        evaluation_count=problem.evaluation_count - counts[0],
+        diverged_count=diverged,
+    )
+
+
+def describe_spread(problem: SumOfSquares, found: Minimum) -> tuple[Floats, float]:
+    """(d, d) covariance of z at a minimum, and 1 + 2 Σ ρ_k of the residuals."""
+    root = np.sqrt(found.weights)
+    jacobian = found.jacobian
+    sensitivity = eliminate_starts(
+        root[:, None] * jacobian.by_z, root[:, None] * jacobian.by_start, problem.runs
+    )
+    rho = estimate_autocorrelation(root * found.residuals, problem.series)
+    covariance = compute_covariance(
+        found.equations.information(),
+        sensitivity,
+        rho,
+        problem.series,
+        found.variance,
+    )
+    return covariance, float(1 + 2 * rho.sum())
+
+
+def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
+    """A belief as a Gaussian in z; without one, as wide as the box around z."""
+    bounds = problem.coordinates
+    if belief is None:
+        width = 0.5 * (bounds.upper - bounds.lower)
+        width = np.minimum(width, _WIDE * bounds.scale)
+        return Prior(z, np.diag(1 / width**2))
+    if isinstance(belief, GaussianBelief):
+        mean, covariance = belief.mean_z, belief.covariance_z
+    else:
+        samples = bounds.to_z(belief.sample(4096, seed=0))
+        mean, covariance = samples.mean(0), np.cov(samples.T)
+    precision = np.linalg.inv(np.atleast_2d(covariance))
+    return Prior(mean, precision.astype(np.float64))
+
+
+def _approach(
+    problem: Problem, z: Floats, prior: Prior, settings: LeastSquaresSettings
+) -> Floats:
+    """Where a rough fit to a few pieces leads; what they do not tell stays."""
+    few = problem.thinned(max(2, len(problem.pieces) // _FEW))
+    held = np.diag(1 / problem.coordinates.scale**2)
+    roughly = dataclasses.replace(settings, share=_ROUGHLY)
+    found = minimise(few, z, Prior(z, prior.precision + held), roughly)
+    problem.take_counts(few)
+    return found.z
+
+
+def collect_warnings(
+    problem: Problem, found: Minimum, diverged_count: int
+) -> tuple[str, ...]:
+    """What a reader of the fit should know, each as one sentence."""
+    said = []
+    bounds, z = problem.coordinates, found.z
+    for i, parameter in enumerate(problem.space):
+        slack = 1e-6 * bounds.scale[i]
+        for end, place in (("lower", bounds.lower[i]), ("upper", bounds.upper[i])):
+            if abs(z[i] - place) <= slack:
+                e = float(parameter.from_z(place))
+                said.append(
+                    f"{parameter.name} lies on its {end} bound, {e:.4g} "
+                    f"{parameter.unit}: its interval is one-sided."
+                )
+    if not found.converged:
+        last = found.trace[-1]
+        said.append(
+            f"Not converged after {len(found.trace) - 1} steps: a full step promises "
+            f"to lower the cost by another {100 * last.promised / last.cost:.2g} %."
+        )
+    lost = [problem.space.names[i] for i in found.jacobian.lost]
+    if lost:
+        said.append(f"Worlds blew up around the estimate: {', '.join(lost)} unknown.")
+    if diverged_count:
+        said.append(f"{diverged_count} candidates blew up and were passed over.")
+    chi2, count = found.variance, len(found.residuals)
+    if abs(chi2 - 1) > max(0.1, 5 * np.sqrt(2 / count)):
+        size = f"{np.sqrt(chi2):.2g} times the noise (reduced χ² {chi2:.3g})"
+        why = (
+            "the twin lacks something, or the noise is larger than stated; intervals "
+            "hold only if the twin can be right"
+            if chi2 > 1
+            else "the noise is smaller than stated"
+        )
+        said.append(f"Residuals are {size}: {why}.")
+    return tuple(said)

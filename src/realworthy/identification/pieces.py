@@ -1,0 +1,94 @@
+"""Recordings cut into pieces, each simulated from a start of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.gap.states import States
+from realworthy.simulators.replay import Replayer, Track
+
+Floats = NDArray[np.float64]
+_LONG = 20.0
+"""[s] beyond which a recording is cut although nothing grows in it."""
+_CUT = 10.0
+"""[s] of the pieces of a long recording."""
+_LOOK = 4.0
+"""[s] over which the growth of a wrong start is watched."""
+_UNSTABLE, _FOLD = 10.0, float(np.e)
+_STARTS = 12
+_FEWEST_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one recording that are simulated from a start of their own."""
+
+    recording: int
+    first: int
+    """Row of the start."""
+    row_count: int
+    """Rows after the start."""
+
+
+def cut(track: Track, recording: int, horizon: float) -> list[Piece]:
+    """Pieces of equal length near `horizon` [s]; one that is infinite leaves it whole.
+
+    A few rows at the end that fill no piece are left out.
+    """
+    rows = len(track.rows) - 1
+    wanted = min(rows, max(_FEWEST_ROWS, horizon * track.recording.rate))
+    count = max(1, round(rows / wanted))
+    length = rows // count
+    return [Piece(recording, k * length, length) for k in range(count)]
+
+
+def choose_horizon(
+    tracks: Sequence[Track], states: Sequence[States], z_samples: Floats
+) -> tuple[float, str]:
+    """Seconds after which pieces begin anew, and why, in words.
+
+    `z_samples` (1, d) is the e at which the growth of a wrong start is watched.
+    """
+    growth = [
+        _watch_growth(track, state, z_samples)
+        for track, state in zip(tracks, states, strict=True)
+    ]
+    folds = [fold for fold in growth if fold is not None]
+    if folds:
+        horizon = min(folds)
+        return horizon, (
+            f"A small error of the start grows e-fold in {horizon:.2g} s, so "
+            f"recordings are simulated in pieces of that length."
+        )
+    longest = max(track.recording.duration for track in tracks)
+    if longest > _LONG:
+        return _CUT, (
+            f"Recordings of up to {longest:.0f} s are simulated in pieces of "
+            f"{_CUT:g} s, each from a start of its own."
+        )
+    return np.inf, "Every recording is simulated as a whole from its first row."
+
+
+def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
+    """[s] in which an error of the start grows e-fold; None where it never grows."""
+    rate, rows = track.recording.rate, len(track.rows)
+    length = int(min(_LOOK * rate, rows / 2))
+    if length < _FEWEST_ROWS:
+        return None
+    starts = np.unique(np.linspace(0, rows - 1 - length, _STARTS).astype(np.intp))
+    player = Replayer(track, 2 * len(starts))
+    player.simulator.write(np.repeat(e, 2 * len(starts), axis=0))
+    first = np.concatenate([starts, starts])
+    position, velocity = states.position[first], states.velocity[first]
+    kick = 1e-3 * np.ptp(track.position, axis=0) + 1e-6
+    position[len(starts) :] += kick
+    played = player.play(first, length + 1, position=position, velocity=velocity)
+    apart = (played.position[len(starts) :] - played.position[: len(starts)]) / kick
+    size = np.sqrt(np.mean(apart**2, axis=2))  # (starts, rows), 1 at the start
+    typical = np.median(np.nan_to_num(size, nan=np.inf), axis=0)
+    if typical.max() < _UNSTABLE:
+        return None
+    folded = int(np.argmax(typical > _FOLD))
+    return max(folded, _FEWEST_ROWS) / rate

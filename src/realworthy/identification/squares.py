@@ -1,0 +1,44 @@
+"""What a least-squares fit asks of a problem."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from realworthy.identification.coordinates import Coordinates
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Residuals of several candidates."""
+
+    values: Floats
+    """(n, N) whitened: simulated minus measured, over the noise's sd."""
+    diverged: NDArray[np.bool_]
+    """(n,) whether any of a candidate's worlds blew up; its residuals are large."""
+
+
+class SumOfSquares(ABC):
+    """N residuals of z, in pieces that each have `start_count` numbers of their own.
+
+    These numbers are expected to be 0 with standard deviation 1; a residual depends on
+    those of its own piece alone.
+    """
+
+    coordinates: Coordinates
+    start_count: int
+    runs: Sequence[slice]
+    """Place of each piece among the residuals."""
+    series: Sequence[slice]
+    """Place of each signal of each piece among them: one number per row of time."""
+
+    @abstractmethod
+    def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
+        """Residuals of n candidates: (n, d) coordinates and (n, pieces, k) starts.
+
+        Starts are zero where not given.
+        """

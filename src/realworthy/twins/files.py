@@ -1,0 +1,196 @@
+"""How twins are found and written: `load_twin`, `save_twin`, `*.twin.yaml`."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from realworthy import artefacts
+from realworthy.actuators import Actuator, MotorNetwork
+from realworthy.errors import (
+    BadBelief,
+    BadFile,
+    MissingFile,
+    RealworthyError,
+    UnknownName,
+    find_nearest,
+)
+from realworthy.parameters.files import BeliefText
+from realworthy.twins.inspection import Datasheet
+from realworthy.twins.sources import (
+    BUILTIN_FOLDER,
+    MENAGERIE_PREFIX,
+    MODEL_SUFFIXES,
+    builtin_names,
+    load_spec,
+)
+from realworthy.twins.twin import ParameterText, Provenance, Twin
+
+SCHEMA = 1
+SUFFIX = ".twin.yaml"
+
+
+class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """`*.twin.yaml`."""
+
+    schema: int
+    name: str
+    model: str
+    description: str = ""
+    sources: list[str] = []
+    actuators: dict[str, Actuator] = {}
+    datasheet: dict[str, Datasheet] = {}
+    parameters: dict[str, ParameterText] = {}
+    belief: BeliefText | None = None
+    provenance: Provenance | None = None
+
+
+def load_twin(reference: str | Path) -> Twin:
+    """A built-in name, an MJCF or URDF file, `menagerie:<robot>` or a `*.twin.yaml`."""
+    text, path = str(reference), Path(reference)
+    if text.startswith(MENAGERIE_PREFIX):
+        robot = text.removeprefix(MENAGERIE_PREFIX)
+        spec = load_spec(text, Path())
+        return Twin(name=robot, base_spec=spec, model=text, reference=text)
+    if text in builtin_names():
+        twin = _from_file(BUILTIN_FOLDER / (text + SUFFIX))
+        return replace(twin, model=text, reference=text)
+    if path.name.endswith(SUFFIX):
+        return replace(_from_file(path), reference=text)
+    if path.suffix.lower() in MODEL_SUFFIXES:
+        spec = load_spec(path.name, path.parent)
+        return Twin(
+            name=path.stem,
+            base_spec=spec,
+            model=path.name,
+            folder=path.parent,
+            reference=text,
+        )
+    if os.path.exists(path):
+        raise RealworthyError(
+            f"'{text}' is not a twin.",
+            hint=f"A twin is an .xml (MJCF) or .urdf file, or a *{SUFFIX}.",
+        )
+    if path.suffix or path.name != text:
+        raise MissingFile(path)
+    raise UnknownName(
+        "twin",
+        text,
+        builtin_names(),
+        owner="Realworthy",
+        hint=f"{suggest_robot(text)} Or give an .xml, .urdf or *{SUFFIX} file.".strip(),
+    )
+
+
+def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
+    """Writes `*.twin.yaml`; the model file stays where it is, named relative to it."""
+    path = Path(path)
+    if not path.name.endswith(SUFFIX):
+        raise RealworthyError(
+            f"A twin's file name ends in {SUFFIX}, not '{path.name}'.",
+            hint=f"Try: {path.name.partition('.')[0]}{SUFFIX}",
+        )
+    if not twin.model:
+        raise RealworthyError(
+            f"The model of {twin.owner} was edited, and no file holds it.",
+            hint="Write twin.spec().to_xml() to a file, and load the twin from it.",
+        )
+    file = TwinFile(
+        schema=SCHEMA,
+        name=twin.name,
+        model=_move_model(twin, path),
+        description=twin.description,
+        sources=list(twin.sources),
+        actuators={name: _move(a, twin, path) for name, a in twin.actuators.items()},
+        datasheet=dict(twin.datasheet),
+        parameters=dict(twin.parameters),
+        belief=twin.belief_text,
+        provenance=twin.provenance,
+    )
+    artefacts.save(path, file, overwrite=overwrite)
+
+
+def _from_file(path: Path) -> Twin:
+    file = artefacts.load(path, TwinFile, schema=SCHEMA)
+    base = load_twin(file.model) if file.model in builtin_names() else None
+    try:
+        spec = base.base_spec if base else load_spec(file.model, path.parent)
+    except MissingFile as error:
+        problem = f"its model '{file.model}' is not there."
+        raise BadFile(path, problem, hint=error.hint) from None
+    is_name = base is not None or file.model.startswith(MENAGERIE_PREFIX)
+    twin = Twin(
+        name=file.name,
+        base_spec=spec,
+        model=file.model,
+        folder=path.parent,
+        reference=file.model if is_name else str(path.parent / file.model),
+        description=file.description,
+        sources=tuple(file.sources),
+        actuators={**(base.actuators if base else {}), **file.actuators},
+        datasheet={**(base.datasheet if base else {}), **file.datasheet},
+        parameters={**(base.parameters if base else {}), **file.parameters},
+        belief_text=file.belief,
+        provenance=file.provenance,
+    )
+    _check(twin, file, path)
+    return replace(twin, reference=str(path))
+
+
+def _check(twin: Twin, file: TwinFile, path: Path) -> None:
+    """What cannot be is refused at the door; what can waits until it is asked for."""
+    drives: dict[str, str] = {}
+    for name, actuator in file.actuators.items():
+        other = drives.setdefault(actuator.joint, name)
+        if other != name:
+            raise BadFile(
+                path,
+                f"actuators '{other}' and '{name}' both drive joint "
+                f"'{actuator.joint}'.",
+                hint="Keep one of them.",
+            )
+    try:
+        if file.parameters or file.actuators:
+            _ = twin.compiled
+        if file.belief is not None:
+            _ = twin.belief
+    except (BadFile, UnknownName):
+        raise
+    except BadBelief as error:
+        raise BadBelief(f"{path}: {error.problem}", hint=error.hint) from None
+    except RealworthyError as error:
+        raise BadFile(path, error.problem, hint=error.hint) from None
+    except ValueError:  # numpy's, about rows of different lengths
+        raise BadBelief(f"{path}: rows of its belief differ in length.") from None
+
+
+def suggest_robot(name: str) -> str:
+    """A sentence on the robot of Menagerie that may have been meant; else empty."""
+    import mujoco_menagerie
+
+    nearest = find_nearest(name, mujoco_menagerie.names())
+    return f"In Menagerie: '{MENAGERIE_PREFIX}{nearest[0]}'." if nearest else ""
+
+
+def _move_model(twin: Twin, path: Path) -> str:
+    if twin.model.startswith(MENAGERIE_PREFIX) or twin.model in builtin_names():
+        return twin.model
+    return _relate(twin.folder / twin.model, path.parent)
+
+
+def _move(actuator: Actuator, twin: Twin, path: Path) -> Actuator:
+    """The drive as a twin file at `path` names it, its network's file included."""
+    motor = actuator.motor
+    if not isinstance(motor, MotorNetwork) or os.path.isabs(motor.file):
+        return actuator
+    moved = _relate(twin.folder / motor.file, path.parent)
+    motor = msgspec.structs.replace(motor, file=moved)
+    return msgspec.structs.replace(actuator, motor=motor)
+
+
+def _relate(file: Path, folder: Path) -> str:
+    """`file` as seen from `folder`; a link to a file stays a link."""
+    return Path(
+        os.path.relpath(file.parent.resolve(), folder.resolve()), file.name
+    ).as_posix()

@@ -1,0 +1,153 @@
+"""Foreign recordings into ours."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from realworthy.recordings import load_recording
+
+from .conftest import Run, Write, list_files, swing_csv
+
+ENTRY = {
+    "position": 0.1,
+    "speed": 0.0,
+    "load": 65535,
+    "input_volts": 7.4,
+    "temp": 30,
+    "goal_position": 0.2,
+    "torque_enable": True,
+}
+LOG = {
+    "mass": 0.49,
+    "length": 0.1,
+    "kp": 100,
+    "vin": 7.4,
+    "motor": "xl330",
+    "trajectory": "hold",
+    "entries": [ENTRY | {"timestamp": t} for t in (0.0, 0.01, 0.02)],
+}
+
+
+def test_one_recording_is_one_recording(run: Run, write: Write):
+    write("bench.json", json.dumps(LOG))
+    found = run("convert", "bench.json", "--importer", "bam_servos", "--output", "out")
+    assert found.status == 0
+    assert found.out == "1 recording, 0.0 s in all, written to out\n"
+    assert found.files == ("out", "out/bench.csv", "out/bench.yaml")
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "npz", "parquet", "mcap"])
+def test_every_format_keeps_the_numbers(
+    run: Run, write: Write, tmp_path: Path, form: str
+):
+    write("a.csv", swing_csv())
+    write("b.csv", swing_csv(rows=50))
+    found = run("convert", "a.csv", "b.csv", "--output", "out", "--format", form)
+    assert found.out == "2 recordings, 1.5 s in all, written to out\n"
+    original = load_recording(tmp_path / "a.csv")
+    assert load_recording(tmp_path / "out" / f"a.{form}").sha256() == original.sha256()
+
+
+def test_the_result_for_programs(run: Run, write: Write, tmp_path: Path):
+    write("run.csv", swing_csv())
+    run("convert", "run.csv", "--output", "out", "--json", "done.json")
+    done = json.loads((tmp_path / "done.json").read_text())
+    assert done == {
+        "recordings": [{"path": os.path.join("out", "run.csv"), "rows": 100}]
+    }
+
+
+def test_recordings_of_one_name_get_numbers_and_stay_in_the_folder(
+    run: Run, write: Write
+):
+    write("run.csv", swing_csv())
+    write("once.csv", swing_csv())
+    found = run("convert", "run.csv", Path("run.csv").resolve(), "--output", "out")
+    assert found.status == 0
+    made = ("out", "out/run_1.csv", "out/run_1.yaml", "out/run_2.csv", "out/run_2.yaml")
+    assert found.files == made
+
+
+def test_recordings_of_one_name_in_two_folders_get_their_folders_names(
+    run: Run, write: Write
+):
+    write("monday/run.csv", swing_csv())
+    write("tuesday/run.csv", swing_csv())
+    found = run("convert", "monday", "tuesday", "--output", "out", "--format", "npz")
+    assert found.files == ("out", "out/monday_run.npz", "out/tuesday_run.npz")
+
+
+def test_nothing_is_written_where_one_file_stands_in_the_way(run: Run, write: Write):
+    write("a.csv", swing_csv())
+    write("b.csv", swing_csv())
+    write("out/b.npz", "mine")
+    arguments = ("convert", "a.csv", "b.csv", "--output", "out", "--format", "npz")
+    run(*arguments).check_mistake(
+        "Unwritable: Cannot write out/b.npz: it exists already.\n"
+        "  Choose another name, or say --overwrite (overwrite=True).\n"
+    )
+    assert run(*arguments, "--overwrite").files == ("out/a.npz",)
+
+
+def test_a_sidecar_in_the_way_counts_too(run: Run, write: Write, tmp_path: Path):
+    write("a.csv", swing_csv())
+    write("out/a.yaml", "rate: 3")
+    run("convert", "a.csv", "--output", "out").check_mistake(
+        "Unwritable: Cannot write out/a.yaml: it exists already.\n"
+        "  Choose another name, or say --overwrite (overwrite=True).\n"
+    )
+    assert (tmp_path / "out" / "a.yaml").read_text() == "rate: 3"
+
+
+def test_a_mapping_of_ones_own(run: Run, write: Write, tmp_path: Path):
+    write("raw.csv", "stamp,q3\n0,0\n20,90\n40,180\n")
+    write(
+        "map.yaml",
+        "mapping:\n"
+        "  time: {source: stamp, scale: 1e-3}\n"
+        "  elbow.position: {source: q3, scale: 0.017453292519943295}\n",
+    )
+    found = run("convert", "raw.csv", "--sidecar", "map.yaml", "--output", "out")
+    assert found.status == 0
+    made = load_recording(tmp_path / "out" / "raw.csv")
+    np.testing.assert_allclose(made.time, [0, 0.02, 0.04])
+    np.testing.assert_allclose(made.signals["elbow.position"], [0, np.pi / 2, np.pi])
+
+
+def test_no_recordings_at_all(run: Run):
+    run("convert", "--output", "out").check_mistake(
+        "BadRecording: no recordings were given.\n  Name a file or a folder.\n"
+    )
+
+
+def test_an_output_that_is_a_file(run: Run, write: Write):
+    write("run.csv", swing_csv())
+    write("out", "mine")
+    run("convert", "run.csv", "--output", "out").check_mistake(
+        "Unwritable: Cannot write out/run.csv: File exists.\n"
+        "  Choose a folder that you may write to, on a disk with room.\n"
+    )
+
+
+@pytest.mark.parametrize("form", ["csv", "npz", "parquet", "mcap"])
+def test_ctrl_c_while_writing_leaves_whole_files_only(
+    run: Run,
+    write: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+):
+    write("a.csv", swing_csv())
+    synced: list[int] = []
+
+    def stop(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", stop)
+    found = run("convert", "a.csv", "--output", "out", "--format", form)
+    assert (found.status, found.err, found.files) == (130, "Stopped.\n", ())
+    assert list_files(tmp_path) == {"a.csv"}
+    assert synced == []
