@@ -60,15 +60,15 @@ def test_the_result_for_programs(run: Run, write: Write, tmp_path: Path):
     }
 
 
+@pytest.mark.parametrize("folder", ["", "absolute"])
 def test_recordings_of_one_name_get_numbers_and_stay_in_the_folder(
-    run: Run, write: Write
+    run: Run, write: Write, tmp_path: Path, folder: str
 ):
+    path = write("run.csv", swing_csv()) if folder else Path("run.csv")
     write("run.csv", swing_csv())
-    write("once.csv", swing_csv())
-    found = run("convert", "run.csv", Path("run.csv").resolve(), "--output", "out")
+    found = run("convert", path, path, "--output", "out", "--format", "npz")
     assert found.status == 0
-    made = ("out", "out/run_1.csv", "out/run_1.yaml", "out/run_2.csv", "out/run_2.yaml")
-    assert found.files == made
+    assert found.files == ("out", "out/run_0.npz", "out/run_1.npz")
 
 
 def test_recordings_of_one_name_in_two_folders_get_their_folders_names(
@@ -141,7 +141,6 @@ def test_ctrl_c_while_writing_leaves_whole_files_only(
     form: str,
 ):
     write("a.csv", swing_csv())
-    synced: list[int] = []
 
     def stop(descriptor: int) -> None:
         raise KeyboardInterrupt
@@ -150,4 +149,3 @@ def test_ctrl_c_while_writing_leaves_whole_files_only(
     found = run("convert", "a.csv", "--output", "out", "--format", form)
     assert (found.status, found.err, found.files) == (130, "Stopped.\n", ())
     assert list_files(tmp_path) == {"a.csv"}
-    assert synced == []

@@ -58,9 +58,9 @@ def test_a_built_in_twin(run: Run, words: list[str]):
         "  joint  hinge      0.04707         0.289  0.002185\n"
         "\n"
         "Actuators\n"
-        "                                       torque\n"
-        "  name   joint  kind   gear  command    [N·m]\n"
-        "  joint  joint  motor     1      ±12      ±12\n"
+        "                                      torque\n"
+        "  name   joint  kind   gear  command   [N·m]\n"
+        "  joint  joint  motor     1      ±12     ±12\n"
         "\n"
     )
 
@@ -77,7 +77,7 @@ def test_a_urdf_gets_motors_with_its_effort_limits(run: Run, write: Write):
     write("reacher.urdf", URDF)
     found = run("show", "reacher.urdf")
     assert "shoulder  hinge  -1 … 2" in found.out
-    assert "shoulder  shoulder  motor     1       ±7       ±7" in found.out
+    assert "shoulder  shoulder  motor     1       ±7      ±7" in found.out
 
 
 def test_sliding_joints_are_in_metres(run: Run, write: Write):
@@ -179,7 +179,7 @@ def test_every_reality_is_listed(run: Run):
 
 def test_the_truth_of_a_reality_without_what_is_as_usual(run: Run, tmp_path: Path):
     found = run("show", "reality", "pendulum_2_late", "--json", "truth.json")
-    assert found.out.startswith("pendulum_2_late  Commands arrive 12 ms late")
+    assert found.out.startswith("pendulum_2_late  Commands ")
     assert "all.delay: 0.012" in found.out
     assert "joint_order" not in found.out
     assert "timestep_factor" not in found.out
@@ -221,8 +221,8 @@ def test_one_recording_in_every_format(run: Run, tmp_path: Path, suffix: str):
         "run  100 rows, 0.990 s at 100 Hz (regular)\n"
         "Signals\n"
         "  name               min    max     rms  unit\n"
-        "  joint.position       0  0.836  0.5181  rad\n"
-        "  joint.command   0.5487      1  0.8553  N·m\n"
+        "  joint.position       0  0.836  0.5188  rad\n"
+        "  joint.command   0.5487      1  0.8549  N·m\n"
         "\n"
         "Sidecar\n"
         "  command_kind: torque\n"
@@ -260,7 +260,7 @@ def test_what_looks_wrong_in_a_recording(run: Run, write: Write):
     rows = swing_csv().splitlines(keepends=True)
     write("gap.csv", "".join(rows[:40] + rows[60:]))
     out = run("show", "gap.csv").out
-    assert out.startswith("gap  80 rows, 0.980 s at 100 Hz (irregular, 1 gap)\n")
+    assert out.startswith("gap  80 rows, 0.990 s at 100 Hz (irregular, 1 gap)\n")
     assert "Suspicious: 1 step takes more than 2.5 periods" in out
 
 
@@ -270,23 +270,27 @@ def test_a_name_in_capital_letters_is_a_recording_too(run: Run, write: Write):
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("importer", "path", "said"),
     [
-        "so101_sage",
-        "bam_servos",
-        "dfki_simple_pendulum",
-        "dfki_double_pendulum",
-        "crazypad",
+        ("so101_sage", "so101_sage/custom_motion", "custom_motion  6000 rows"),
+        ("bam_servos", "bam_servos/xl330", "12 recordings, "),
+        ("dfki_simple_pendulum", "dfki_simple_pendulum", "6 recordings, "),
+        ("dfki_double_pendulum", "dfki_double_pendulum", "46 recordings, "),
+        ("crazypad", "crazypad", "60 recordings, "),
     ],
 )
-def test_recordings_of_real_robots(run: Run, data_folder: Path, name: str):
-    found = run("show", data_folder / name, "--importer", name)
-    assert found.status == 0
-    assert found.err == ""
-    assert " recordings, " in found.out
+def test_recordings_of_real_robots(
+    run: Run, data_folder: Path, importer: str, path: str, said: str
+):
+    found = run("show", data_folder / path, "--importer", importer)
+    assert (found.status, found.err, found.files) == (0, "", ())
+    assert found.out.startswith(said)
 
 
-def test_a_robot_of_menagerie(run: Run, menagerie_root: Path):
+def test_a_robot_of_menagerie(
+    run: Run, menagerie_root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MENAGERIE_ROOT", str(menagerie_root))
     found = run("show", "menagerie:unitree_go2")
     assert found.status == 0
     assert found.out.startswith("unitree_go2\n13 joints, 12 commands, 15.21 kg")

@@ -103,11 +103,11 @@ def test_explicit_drives_bring_their_own_numbers(arm: Twin):
         twin.space["elbow.coulomb_friction"].nominal == 0.1
     )  # the law's, not MuJoCo's
     bound = bind(twin, twin.space.select(["elbow.resistance", "shoulder.kp"]))
-    assert bound.fields == (
+    assert set(bound.fields) == {
         "actuator_gainprm",
         "actuator_biasprm",
         "own.law.elbow.resistance",
-    )
+    }
 
 
 def test_a_native_drive_keeps_to_mujocos_fields(arm: Twin):

@@ -43,7 +43,7 @@ def name_recordings(recordings: Sequence["Recording"]) -> list[str]:
 
     names = distinct_names(recordings)
     if any(os.sep in name for name in names):  # not even their folders differ
-        names = [f"{r.name}_{i}" for i, r in enumerate(recordings, start=1)]
+        names = [f"{r.name}_{i}" for i, r in enumerate(recordings)]
     return names
 
 

@@ -4,6 +4,7 @@
 |---|---|
 | torque, ideal motor | `motor` |
 | position or velocity servo, ideal motor | affine gain and bias |
+| position and velocity servo, ideal motor | `pid` without integral |
 | voltage, dc motor without inductance, heat or current limit | `dcmotor` |
 | friction M1 | `frictionloss` (stiff) and `damping` of the joint |
 | delay | command history, linear or held |
@@ -22,6 +23,7 @@ from realworthy.actuators import (
     Actuator,
     BadActuator,
     ControllerPosition,
+    ControllerPositionVelocity,
     ControllerTorque,
     ControllerVelocity,
     ControllerVoltage,
@@ -39,6 +41,8 @@ from realworthy.twins.writers.joints import STIFF_FRICTION
 LONGEST_DELAY = 100_000
 """[time steps] for which commands are kept at most."""
 _JOINT = mujoco.mjtTrn.mjTRN_JOINT
+_SERVOS = ControllerPosition | ControllerVelocity | ControllerPositionVelocity
+_POSITION_VELOCITY, _AND_TORQUE = 0b011, 0b100  # MuJoCo's inputs of a `pid` actuator
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +100,10 @@ def has_native_form(actuator: Actuator) -> bool:
         and actuator.gear == 1.0
         and (actuator.friction is None or isinstance(actuator.friction, FrictionM1))
     )
-    if isinstance(controller, ControllerPosition | ControllerVelocity):
+    if isinstance(controller, _SERVOS):
         plain = plain and controller.velocity_filter is None
-    servo = isinstance(
-        controller, ControllerTorque | ControllerPosition | ControllerVelocity
-    )
-    if servo and isinstance(motor, MotorIdeal):
-        return plain
+    if isinstance(controller, ControllerTorque | _SERVOS):
+        return plain and isinstance(motor, MotorIdeal)
     return (
         plain
         and isinstance(controller, ControllerVoltage)
@@ -136,6 +137,9 @@ def _install_native(spec: mujoco.MjSpec, name: str, actuator: Actuator) -> None:
         made.set_to_position(kp=controller.kp, kv=controller.kd)
     elif isinstance(controller, ControllerVelocity):
         made.set_to_velocity(kv=controller.kd)
+    elif isinstance(controller, ControllerPositionVelocity):
+        inputs = _POSITION_VELOCITY | (_AND_TORQUE if controller.feed_forward else 0)
+        made.set_to_pid(kp=controller.kp, kv=controller.kd, ctrlspec=inputs)
     elif isinstance(controller, ControllerVoltage) and isinstance(
         actuator.motor, MotorDc
     ):

@@ -13,6 +13,7 @@ _BASE_SENSORS = {
     "orientation": mujoco.mjtSensor.mjSENS_FRAMEQUAT,
     "velocity": mujoco.mjtSensor.mjSENS_FRAMELINVEL,
 }
+INPUT_NAMES = {"pos": "position", "vel": "velocity", "ff": "torque"}
 AXES = {1: ("",), 3: (".x", ".y", ".z"), 4: (".w", ".x", ".y", ".z")}
 
 
@@ -73,11 +74,16 @@ def signal_names(model: mujoco.MjModel) -> list[str]:
 
 
 def command_names(model: mujoco.MjModel) -> list[str]:
-    """One signal name for each number in `ctrl`: `<actuator>.command[.<input>]`."""
+    """One signal name for each number in `ctrl`.
+
+    The first input of an actuator is `<actuator>.command`, others are
+    `<actuator>.command.velocity` and so on.
+    """
     names = []
     for i in range(model.nactuator):
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i)
-        width = int(model.actuator_ctrlnum[i])
-        suffixes = ("",) if width == 1 else tuple(f".{k}" for k in range(width))
-        names += [f"{name}.command{suffix}" for suffix in suffixes]
+        for k in range(int(model.actuator_ctrlnum[i])):
+            named = mujoco.mj_actuatorInputName(model, i, k) or str(k)
+            input_name = INPUT_NAMES.get(named, named)
+            names.append(f"{name}.command" + (f".{input_name}" if k else ""))
     return names

@@ -49,6 +49,11 @@ def is_position_servo(model: mujoco.MjModel, actuator: int) -> bool:
     )
 
 
+def is_pid(model: mujoco.MjModel, actuator: int) -> bool:
+    """A servo with several inputs: position, velocity, torque."""
+    return bool(model.actuator_gaintype[actuator] == mujoco.mjtGain.mjGAIN_PID)
+
+
 def is_velocity_servo(model: mujoco.MjModel, actuator: int) -> bool:
     """gain·(command − velocity): gainprm[0] = −biasprm[2] > 0, no position term."""
     gain = model.actuator_gainprm[actuator, 0]
@@ -67,7 +72,9 @@ def is_dc_motor(model: mujoco.MjModel, actuator: int) -> bool:
 
 def _edit_kp(compiled: Compiled, name: str) -> Edit:
     i = compiled.id(_ACTUATOR, name)
-    slots = [Slot("actuator_gainprm", (i, 0)), Slot("actuator_biasprm", (i, 1), -1.0)]
+    slots = [Slot("actuator_biasprm", (i, 1), -1.0)]
+    if not is_pid(compiled.model, i):
+        slots.append(Slot("actuator_gainprm", (i, 0)))
     return SlotEdit(compiled, slots)
 
 
@@ -131,7 +138,7 @@ KP = Writer(
     kind="kp",
     unit="N·m/rad",
     group=Group.ACTUATOR,
-    elements=_where(is_position_servo),
+    elements=_where(lambda m, i: is_position_servo(m, i) or is_pid(m, i)),
     edit=_edit_kp,
     lower=0.0,
     spread=ratio(0.8, 1.2),
@@ -140,7 +147,9 @@ KD = Writer(
     kind="kd",
     unit="N·m·s/rad",
     group=Group.ACTUATOR,
-    elements=_where(lambda m, i: is_position_servo(m, i) or is_velocity_servo(m, i)),
+    elements=_where(
+        lambda m, i: is_position_servo(m, i) or is_velocity_servo(m, i) or is_pid(m, i)
+    ),
     edit=_edit_kd,
     lower=0.0,
     spread=ratio(0.8, 1.2),
