@@ -6,6 +6,7 @@ import pytest
 from realworthy.realities import Interface, Reality, StandIn, load_reality
 from realworthy.realities.effects import Backlash
 from realworthy.robots import Command, Mode
+from realworthy.twins.commands import describe_commands
 
 from .conftest import (
     DC_MOTOR,
@@ -121,3 +122,39 @@ def test_after_a_brake_old_commands_are_forgotten(make: MakeReality):
     robot.wait(PERIOD)  # the next look at commands is at 0.1 s
     state = robot.read()
     assert state.torque[0] == pytest.approx(-2 * state.velocity[0], rel=0.1)
+
+
+MANY_INPUTS = """
+<mujoco><option timestep="0.001"/><worldbody>
+  <body><joint name="a" axis="0 0 1"/><geom size="0.1"/></body>
+  <body><joint name="b" axis="0 0 1"/><geom size="0.1"/></body>
+</worldbody><actuator>
+  <pid name="a" joint="a" kp="50" kv="5"/>
+  <pid name="b" joint="b" kp="50" kv="5"/>
+</actuator></mujoco>
+"""
+
+
+def test_inputs_mean_what_mujoco_calls_them(make: MakeReality):
+    dc = DC_MOTOR.replace('input="voltage"', 'input="pos" controller="5 0 0.1"')
+    slow = '<intvelocity name="hinge" joint="hinge" kp="9" actrange="-1 1"/>'
+    kinds = {
+        "pid": [line.kind for line in describe_commands(make(MANY_INPUTS).truth)],
+        "dc": [line.kind for line in describe_commands(make(rotor(dc)).truth)],
+        "slow": [line.kind for line in describe_commands(make(rotor(slow)).truth)],
+    }
+    assert kinds == {
+        "pid": ["position", "velocity", "position", "velocity"],
+        "dc": ["position"],
+        "slow": ["velocity"],
+    }
+
+
+def test_a_wrong_order_takes_all_inputs_of_a_motor_along(make: MakeReality):
+    faulty = StandIn(make(MANY_INPUTS, interface=Interface(joint_order=["b", "a"])))
+    clean = StandIn(make(MANY_INPUTS))
+    goals = np.tile([0.3, 0.1, -0.2, 0.0], (100, 1))
+    found = stacked(listen(faulty, goals), "position")
+    expected = stacked(listen(clean, goals[:, [2, 3, 0, 1]]), "position")[:, ::-1]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.ptp(found, axis=0).min() > 0.1

@@ -11,7 +11,7 @@ from realworthy.robots import Command, Mode, Robot, RobotInfo, State, play
 class Scripted(Robot):
     """A robot that counts: its first joint's position is the time in periods.
 
-    `lost` and `late` are ticks whose sample never comes; at tick `breaks` it raises.
+    `lost` are ticks whose sample never comes; at tick `breaks` it raises.
     """
 
     def __init__(self, *, lost: tuple[int, ...] = (), breaks: int = -1) -> None:

@@ -102,3 +102,19 @@ def test_the_old_actuator_of_a_joint_goes_when_a_new_one_comes(arm: Twin):
     names = [model.actuator(i).name for i in range(model.nactuator)]
     assert names == ["shoulder", "drive"]
     assert mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, "elbow") < 0
+
+
+def test_a_law_keeps_commands_as_long_as_the_delays_of_e_need(arm: Twin):
+    drive = Actuator(joint="elbow", controller=ControllerTorque(), strength=0.9)
+    twin = arm.with_actuators({"elbow": drive})
+    bound = bind(twin, twin.space.select(["elbow.delay"]))
+    simulator = MujocoCpu(bound, 2, substeps=1)
+    simulator.write([[0.0], [0.01]])
+    simulator.reset()
+    torque = simulator.array("ctrl")
+    seen = []
+    for _ in range(8):
+        simulator.step([[0.0, 1.0]] * 2)
+        seen.append(torque[:, 1].copy())
+    first = np.argmax(np.array(seen) > 0.5, axis=0)
+    np.testing.assert_array_equal(first, [0, 5])  # 10 ms are 5 time steps

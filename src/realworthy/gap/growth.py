@@ -30,6 +30,10 @@ AGREEING = 0.5
 """Share of resampled curves that must be of the same kind, else it is mixed."""
 _SPREAD = 0.03
 """Standard deviation of log gap, at least: no curve is known better."""
+_NEAR = 0.15
+"""How far an exponent may be from 1 or 2 and still count as it."""
+_STEP = 0.03
+"""Between the logarithms of two rates that are tried."""
 _RESAMPLE_COUNT = 300
 
 
@@ -92,13 +96,16 @@ def classify_growth(
     kept = t <= (math.inf if end is None else max(end, t[FEWEST - 2]))
     slopes = _fit_slopes(t[kept], np.vstack([logs, drawn])[:, kept], weights[kept])
     rates = np.array([shapes[o].rate for o in others if shapes[o].kind == kind])
+    units = len(logs) if errors.ndim == 1 else max(len(errors), 2)
     values = rates if kind == "instability" else slopes[1:]
-    units = len(logs) if errors.ndim == 1 else len(errors)
+    lower, upper = compute_limits(values, level=level, count=units)
+    if kind == "instability":
+        lower, upper = lower * math.exp(-_STEP / 2), upper * math.exp(_STEP / 2)
     return Growth(
         kind=kind if np.mean(alike) >= AGREEING else "mixed",
         exponent=float(slopes[0]),
         rate=shapes[best].rate if kind == "instability" else None,
-        interval=compute_limits(values, level=level, count=max(units, 2)),
+        interval=Interval(lower, upper),
         support=float(np.mean(alike)),
         saturates_at=end,
     )
@@ -124,19 +131,23 @@ def _list_shapes(t: Floats) -> list[_Shape]:
         _Shape("force_bias", 2 * log, 1),
         _Shape("saturated", 0 * log, 1),
     ]
-    shapes += [_Shape("mixed", p * log, 2) for p in np.linspace(-1, 4, 101)]
+    for p in np.linspace(-1, 4, 101):
+        if min(abs(p - 1), abs(p - 2)) > _NEAR:
+            shapes.append(_Shape("mixed", p * log, 2))
     for end in np.geomspace(max(t[1], 0.02 * last), 2 * last, 40):
-        kind = "velocity_bias", "force_bias"
         ends = None if end > last else float(end)
-        shapes.append(_Shape(kind[0], -np.log1p(end / t), 2, end=ends))
-        shapes.append(_Shape(kind[1], -np.log1p((end / t) ** 2), 2, end=ends))
+        bend = np.log1p((end / t) ** 2)
+        shapes.append(_Shape("velocity_bias", -np.log1p(end / t), 2, end=ends))
+        shapes.append(_Shape("velocity_bias", -bend / 2, 2, end=ends))
+        shapes.append(_Shape("force_bias", -bend, 2, end=ends))
         # A wrong force on a damped joint ends at a wrong speed.
-        shapes.append(_Shape(kind[1], np.log(np.expm1(-t / end) + t / end), 2))
-    for rate in np.geomspace(1.5, 40, 300) / last:
+        logs = np.log(np.expm1(-t / end) + t / end)
+        shapes.append(_Shape("force_bias", logs, 2))
+    for rate in np.exp(np.arange(math.log(1.5), math.log(40), _STEP / 3)) / last:
         x = rate * t
         for logs in (x, _log_sinh(x), 2 * _log_sinh(x / 2)):  # the last: cosh x − 1
             shapes.append(_Shape("instability", logs, 2, rate=rate))
-    for rate in np.geomspace(3, 40, 60) / last:
+    for rate in np.exp(np.arange(math.log(3), math.log(40), _STEP)) / last:
         for end in np.linspace(0.3, 0.95, 14) * last:
             logs = -np.logaddexp(0, rate * (end - t))
             shapes.append(_Shape("instability", logs, 3, rate=rate, end=float(end)))

@@ -81,8 +81,7 @@ class Driving:
         return max(1, math.ceil(left - 1e-6))
 
     def _follow_encoders(self, command: Floats) -> Floats:
-        """A servo goes where its own encoder reads the goal, scale and bias of e
-        included."""
+        """A servo goes where its encoder, scale and bias included, reads the goal."""
         scale, bias = (
             self._worlds.simulator.field(f"own.sensor_{name}")[0]
             for name in ("scale", "bias")

@@ -131,8 +131,7 @@ class SupplySag(_Effect, frozen=True, kw_only=True, tag="supply_sag"):
     """
 
     loss: float
-    """Share of all torque that is gone when every motor is asked for its limit, below
-    1."""
+    """Share of all torque gone when every motor is asked for its limit, below 1."""
     time_constant: float = 0.02
     """[s]"""
 

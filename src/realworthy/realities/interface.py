@@ -148,10 +148,9 @@ class Translator:
         return understood
 
     def _plan(self) -> list[tuple[int, int, int]]:
-        """Of each number of a command that drives a joint: its place, the joint that it
-        really reaches, and the place that belongs to that.
+        """Place of each number of a command, the joint that it reaches, and its place.
 
-        Where the order is wrong that is another joint; joints without a motor are
+        Where the order is wrong it reaches another joint; joints without a motor are
         passed over.
         """
         places: dict[str, list[int]] = {joint: [] for joint in self.joints}

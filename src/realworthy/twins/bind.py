@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,7 +146,7 @@ def _compile(
     twin: Twin, space: ParameterSpace
 ) -> tuple[Compiled, tuple[ExplicitDrive, ...]]:
     spec = twin.spec()
-    drives = install_drives(spec, twin)
+    drives = install_drives(spec, _keep_commands(twin, space))
     add_sensors(spec)
     _limit_motors(spec)
     plain = compile_spec(spec, twin.name)
@@ -165,6 +166,26 @@ def _compile(
     if moved:
         _write_values(compiled, moved, values, owner=twin.owner)
     return compiled, drives
+
+
+def _keep_commands(twin: Twin, space: ParameterSpace) -> Twin:
+    """The twin with drives that keep commands as long as any delay of e needs."""
+    longest = {name: a.get_delay_limit() for name, a in twin.actuators.items()}
+    for name in longest:
+        for owner in (name, "all"):
+            told = twin.parameters.get(f"{owner}.delay")
+            if told is not None and told.value is not None:
+                longest[name] = max(longest[name], told.value)
+    for parameter in space.of_kind("delay"):
+        for element in parameter.binding.elements:
+            if element in longest:
+                longest[element] = max(longest[element], parameter.upper)
+    return twin.with_actuators(
+        {
+            name: msgspec.structs.replace(actuator, delay_limit=longest[name])
+            for name, actuator in twin.actuators.items()
+        }
+    )
 
 
 def _make_room(

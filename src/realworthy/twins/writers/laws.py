@@ -4,6 +4,7 @@ from functools import cache
 
 from realworthy.actuators import KINDS
 from realworthy.twins.compiled import Compiled
+from realworthy.twins.writers.actuators import DELAY
 from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer, ratio
 
 _PREFIX = "own.law."
@@ -34,6 +35,6 @@ def law_writer(kind: str) -> Writer:
         elements=elements,
         edit=edit,
         lower=about.lower,
-        upper=about.upper,
+        upper=DELAY.upper if kind == "delay" else about.upper,
         spread=ratio(0.7, 1.3),
     )
