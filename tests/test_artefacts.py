@@ -427,3 +427,77 @@ def test_a_struct_comes_back(tmp_path: Path):
     save(tmp_path / "robot.yaml", robot)
     assert load(tmp_path / "robot.yaml", Robot, schema=1) == robot
     assert "size: [.inf, -0.0, 5.0e-324]" in to_yaml(robot)  # a vector is a line
+
+
+# the page
+
+PAGE = (Path(__file__).parents[1] / "docs" / "artefacts.md").read_text("utf-8")
+EXAMPLES = dict(re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
+REACHER = """
+<robot name="reacher"><link name="base"/><link name="upper"><inertial>
+<origin xyz="0 0 -0.1"/><mass value="1.5"/>
+<inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+<limit lower="-1" upper="2" effort="7" velocity="3"/></joint></robot>
+"""
+
+
+def keys_of(kind: type[msgspec.Struct]) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(kind)}
+
+
+def test_the_page_has_one_example_of_each_file():
+    assert list(EXAMPLES) == [
+        "reacher.twin.yaml",
+        "bench.belief.yaml",
+        "run.yaml",
+        "worn.reality.yaml",
+    ]
+
+
+def test_the_examples_are_complete_and_can_be_read(tmp_path: Path):
+    from realworthy.parameters.files import BeliefFile, load_belief
+    from realworthy.realities import RealityFile, load_reality
+    from realworthy.recordings import Sidecar, load_sidecar
+    from realworthy.twins import load_twin
+    from realworthy.twins.files import TwinFile
+
+    (tmp_path / "reacher.urdf").write_text(REACHER)
+    for name, text in EXAMPLES.items():
+        (tmp_path / name).write_text(text)
+    twin = load_twin(tmp_path / "reacher.twin.yaml")
+    assert twin.compiled.model.body("upper").mass == 1.62
+    assert twin.belief.mean["upper.mass"] == pytest.approx(1.62, rel=1e-3)
+    assert load_belief(tmp_path / "bench.belief.yaml").space.names[0] == "arm.damping"
+    assert load_sidecar(tmp_path / "run.yaml").rate == 50
+    assert load_reality(tmp_path / "worn.reality.yaml").file.seed == 7
+    for name, kind in (
+        ("reacher.twin.yaml", TwinFile),
+        ("bench.belief.yaml", BeliefFile),
+        ("run.yaml", Sidecar),
+        ("worn.reality.yaml", RealityFile),
+    ):
+        tree = parse_yaml(EXAMPLES[name])
+        assert isinstance(tree, dict)
+        assert set(tree) == keys_of(kind), name
+
+
+def test_every_key_is_on_the_page():
+    from realworthy.parameters import Binding, Parameter
+    from realworthy.parameters.files import BeliefText
+    from realworthy.parameters.marginals import Marginal
+    from realworthy.realities import Interface, Noise, RealityFile
+    from realworthy.recordings import Gains, Sidecar, SignalSource
+    from realworthy.recordings.sidecar import Noise as SidecarNoise
+    from realworthy.twins import Datasheet, Provenance
+    from realworthy.twins.files import TwinFile
+    from realworthy.twins.twin import Evidence, ParameterText
+
+    kinds = [TwinFile, ParameterText, Datasheet, Provenance, Evidence, Parameter]
+    kinds += [Binding, Sidecar, SignalSource, Gains, SidecarNoise, RealityFile]
+    kinds += [Interface, Noise, *BeliefText.__args__, *Marginal.__args__]
+    for kind in kinds:
+        missing = {key for key in keys_of(kind) if f"`{key}`" not in PAGE}
+        assert missing == set(), kind.__name__
+    for choice in (*BeliefText.__args__, *Marginal.__args__):
+        assert f"| `{choice.__struct_config__.tag}` |" in PAGE

@@ -469,3 +469,35 @@ def test_a_file_that_is_far_too_large(run: Run, tmp_path: Path):
     run("show", "huge.twin.yaml").check_mistake(
         "BadFile: huge.twin.yaml: it is too large (300 MiB).\n"
     )
+
+
+# numbers that do not fit
+
+
+def test_rows_of_a_belief_that_differ_in_length(run: Run, write: Write):
+    write(
+        "my.belief.yaml",
+        "parameters: [{name: a.mass, kind: mass, unit: kg, nominal: 1, "
+        "binding: {elements: [a]}}]\n"
+        "belief: {type: gaussian, names: [a.mass, b.mass], mean_z: [1, 1], "
+        "covariance_z: [[1, 0], [0]]}\n",
+    )
+    run("show", "my.belief.yaml").check_mistake(
+        "BadBelief: Rows of this belief differ in length.\n"
+    )
+
+
+def test_one_array_under_the_name_of_an_archive(run: Run, tmp_path: Path):
+    with (tmp_path / "run.npz").open("wb") as file:
+        np.save(file, np.arange(3.0))
+    run("show", "run.npz").check_mistake(
+        "BadFile: run.npz: it is not an archive of plain NumPy arrays.\n"
+    )
+
+
+def test_a_rate_of_zero_is_suspicious(run: Run, write: Write):
+    write("run.csv", swing_csv())
+    write("run.yaml", "rate: 0\n")
+    found = run("show", "run.csv")
+    assert found.status == 0
+    assert "the sidecar says 0 Hz, the rows come at 100 Hz." in found.out

@@ -80,6 +80,15 @@ def test_a_urdf_gets_motors_with_its_effort_limits(run: Run, write: Write):
     assert "shoulder  shoulder  motor     1       ±7      ±7" in found.out
 
 
+def test_two_files_of_one_robot_are_compared(run: Run, write: Write):
+    write("robot.xml", MODEL)
+    write("other.xml", MODEL.replace('mass="1"', 'mass="1.5"'))
+    found = run("show", "robot.xml", "--against", "other.xml")
+    assert found.status == 0
+    assert "differs from 'other.xml'" in " ".join(found.out.split())
+    assert run("show", "robot.xml", "--against", "gone.xml").status == 2
+
+
 def test_sliding_joints_are_in_metres(run: Run, write: Write):
     write("rail.xml", MODEL.replace("axis=", 'type="slide" axis='))
     out = run("show", "rail.xml").out

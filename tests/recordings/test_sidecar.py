@@ -38,12 +38,9 @@ def test_every_key_is_optional(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("twinn: pendulum", "Object contains unknown field `twinn`."),
-        ("command_kind: duty", "Invalid enum value 'duty' - at `$.command_kind`."),
-        (
-            "mapping: {a: {sign: 2}}",
-            "Invalid enum value 2 - at `$.mapping[...].sign`.",
-        ),
+        ("twinn: pendulum", "there is no key 'twinn'."),
+        ("command_kind: duty", "command_kind: 'duty' is not one of the choices."),
+        ("mapping: {a: {sign: 2}}", "mapping.a.sign: 2 is not one of the choices."),
         ("schema: 9", "schema 9 is newer than this Realworthy reads (1)."),
     ],
 )

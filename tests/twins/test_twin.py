@@ -13,7 +13,7 @@ from realworthy.actuators import (
     ControllerGoal,
     ControllerPosition,
     ControllerTorque,
-    MotorNetwork,
+    unitree_go1,
 )
 from realworthy.errors import (
     BadBelief,
@@ -238,7 +238,7 @@ def test_own_numbers_move_too(arm: Twin):
 
 def test_a_delay_has_room_in_the_history(arm: Twin):
     model = arm.with_values({"elbow.delay": 0.05}).compiled.model
-    assert model.actuator("elbow").delay == 0.05
+    assert model.actuator_delay[1] == 0.05
     assert model.actuator_history[1, 0] * model.opt.timestep >= 0.05
 
 
@@ -329,7 +329,7 @@ def test_drives_are_kept(arm: Twin, tmp_path: Path):
 def test_the_file_of_a_network_is_named_relative_to_the_twin_file(
     arm: Twin, tmp_path: Path
 ):
-    motor = MotorNetwork(file="nets/elbow.npz", form="unitree_go1")
+    motor = unitree_go1("nets/elbow.npz")
     drive = Actuator(joint="elbow", controller=ControllerGoal(), motor=motor)
     twin = arm.with_actuators({"elbow": drive})
     save_twin(twin, tmp_path / "twins" / "arm.twin.yaml")
@@ -446,7 +446,7 @@ BELIEFS = {
     "{type: gaussian, names: [elbow.damping, lower.mass], mean_z: [0, 0], "
     "covariance_z: [[1, 2], [2, 1]]}": "The covariance of this belief is not positive",
     "{type: gaussian, names: [elbow.damping, lower.mass], mean_z: [0, 0], "
-    "covariance_z: [[1, 0], [0]]}": "rows of its belief differ in length.",
+    "covariance_z: [[1, 0], [0]]}": "Rows of this belief differ in length.",
     "{type: independent, marginals: {elbow.damping: {type: uniform, lower: -2, "
     "upper: 1}}}": "The belief about 'elbow.damping' reaches from -2 to 1",
 }

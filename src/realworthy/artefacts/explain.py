@@ -34,8 +34,8 @@ def explain(
         return f"{prefix}the key '{name}' is missing.", KEYS_HINT
     if said.startswith("Object contains unknown field"):
         return f"{prefix}there is no key '{name}'.", _hint(name, kind)
-    if said.startswith("Invalid"):
-        return f"{prefix}'{name}' is not one of the choices.", _hint(name, kind)
+    if choice := re.match(r"Invalid (?:enum )?value (.*)$", said):
+        return f"{prefix}{choice[1]} is not one of the choices.", _hint(name, kind)
     return f"{prefix}{_say(said)}.", KEYS_HINT
 
 

@@ -14,12 +14,13 @@ _FLOAT = "tag:yaml.org,2002:float"
 _BOOL = "tag:yaml.org,2002:bool"
 _TIME = "tag:yaml.org,2002:timestamp"
 _NUMBER = re.compile(
-    r"""[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?
+    r"""(?:[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?
     |[-+]?[0-9]+[eE][-+]?[0-9]+
     |[-+]?\.(inf|Inf|INF)
-    |\.(nan|NaN|NAN)""",
+    |\.(nan|NaN|NAN))\Z""",
     re.VERBOSE,
 )
+_TRUTH = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
 
 
 def to_yaml(struct: msgspec.Struct) -> str:
@@ -66,12 +67,8 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, law) for tag, law in laws if tag not in (_FLOAT, _BOOL, _TIME)]
     for first, laws in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    _BOOL, re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF")
-)
+_Loader.add_implicit_resolver(_BOOL, _TRUTH, list("tTfF"))
 for _side in (_Loader, _Dumper):  # the dumper quotes text that reads like a number
-    _side.add_implicit_resolver(
-        _FLOAT, re.compile(f"(?:{_NUMBER.pattern})$", re.VERBOSE), list("-+.0123456789")
-    )
+    _side.add_implicit_resolver(_FLOAT, _NUMBER, list("-+.0123456789"))
 _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(tuple, _represent_list)

@@ -68,10 +68,10 @@ class Convert:
     def _choose_paths(self, recordings: Sequence["Recording"]) -> list[Path]:
         """A file for each recording; none is written where one of them may not be."""
         from realworthy.artefacts import check_free
-        from realworthy.cli.output import name_recordings
+        from realworthy.recordings import distinct_names
         from realworthy.recordings.sidecar import sidecar_path
 
-        names = name_recordings(recordings)
+        names = distinct_names(recordings)
         paths = [self.output / f"{name}.{self.format}" for name in names]
         for path in paths:
             check_free(path, overwrite=self.overwrite)

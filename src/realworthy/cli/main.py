@@ -7,7 +7,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, Protocol, Union
 
 import tyro
 
@@ -18,10 +18,17 @@ from realworthy.errors import RealworthyError
 DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
 
 Begin with: realworthy show"""
-_Command = (
-    Annotated[Show, tyro.conf.subcommand("show", prefix_name=False)]
-    | Annotated[Convert, tyro.conf.subcommand("convert", prefix_name=False)]
-)
+
+
+class Command(Protocol):
+    """Arguments as tyro fills them in, and what to do with them."""
+
+    def run(self) -> int:
+        """Does it, and returns the exit status."""
+        ...
+
+
+COMMANDS: dict[str, type[Command]] = {"show": Show, "convert": Convert}
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""
 
@@ -72,12 +79,17 @@ def _run_command(arguments: list[str]) -> int:
         return 2
 
 
-def _parse(arguments: list[str]) -> Show | Convert:
+def _parse(arguments: list[str]) -> Command:
+    kinds = tuple(
+        Annotated[kind, tyro.conf.subcommand(name, prefix_name=False)]
+        for name, kind in COMMANDS.items()
+    )
     return tyro.cli(
-        tyro.conf.OmitArgPrefixes[_Command],
+        Union[kinds],  # pyright: ignore  # noqa: UP007
         prog="realworthy",
         description=DESCRIPTION,
         args=arguments,
+        config=(tyro.conf.OmitArgPrefixes,),
     )
 
 

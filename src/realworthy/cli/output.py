@@ -1,19 +1,14 @@
-"""What every command does with its result: JSON for programs, names for files."""
+"""What every command does with its result: JSON for programs."""
 
 import contextlib
 import json
 import math
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from realworthy.artefacts import writing
-
-if TYPE_CHECKING:
-    from realworthy.recordings import Recording
 
 
 @contextlib.contextmanager
@@ -35,16 +30,6 @@ def json_file(
             temporary.write_text(json.dumps(tree, indent=2) + "\n", encoding="utf-8")
 
         yield save
-
-
-def name_recordings(recordings: Sequence["Recording"]) -> list[str]:
-    """A name for each that no other has and that a file can have."""
-    from realworthy.recordings import distinct_names
-
-    names = distinct_names(recordings)
-    if any(os.sep in name for name in names):  # not even their folders differ
-        names = [f"{r.name}_{i}" for i, r in enumerate(recordings)]
-    return names
 
 
 def _encode(value: object) -> object:

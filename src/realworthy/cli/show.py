@@ -46,6 +46,8 @@ class Show:
     """One twin, reality or importer; or a part of the names of parameters."""
     twin: TwinName = ""
     """Whose parameters; or the twin that a recording should fit."""
+    against: TwinName = ""
+    """Another file of the same robot, to list where the two disagree."""
     importer: ImporterName = None
     """Layout of a foreign recording; realworthy show importers lists them."""
     json: JsonFile = None
@@ -66,7 +68,7 @@ class Show:
             from realworthy.cli import show_twins
 
             if self.name:
-                return show_twins.show_twin(self.name)
+                return show_twins.show_twin(self.name, self.against)
             return show_twins.show_twins()
         if topic == "parameters":
             from realworthy.cli import show_parameters
@@ -115,7 +117,7 @@ class Show:
             raise _wonder(what)
         from realworthy.cli.show_twins import show_twin
 
-        return show_twin(what)
+        return show_twin(what, self.against)
 
 
 def _show_topics() -> object:

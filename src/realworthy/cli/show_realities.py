@@ -27,32 +27,7 @@ def show_realities() -> object:
 def show_reality(reference: str) -> object:
     """The hidden truth of a reality; what is as usual is left out."""
     reality = load_reality(reference)
-    tree = _strip(reality.file)
-    emit_heading(reality.name, str(tree.pop("description", "")))
+    tree = msgspec.to_builtins(reality.file)
+    emit_heading(reality.name, tree.pop("description", ""))
     emit(Text(dump_yaml(tree)))
     return {"name": reality.name, "file": reality.file}
-
-
-def _strip(struct: msgspec.Struct) -> dict[str, object]:
-    """The fields of a Struct that differ from their defaults, its tag first."""
-    config = struct.__struct_config__
-    tree: dict[str, object] = {config.tag_field: config.tag} if config.tag_field else {}
-    for field in msgspec.structs.fields(struct):
-        value = getattr(struct, field.name)
-        if value != _usual(field):
-            tree[field.encode_name] = _strip_any(value)
-    return tree
-
-
-def _usual(field: msgspec.structs.FieldInfo) -> object:
-    if field.default_factory is not msgspec.NODEFAULT:
-        return field.default_factory()
-    return field.default
-
-
-def _strip_any(value: object) -> object:
-    if isinstance(value, msgspec.Struct):
-        return _strip(value)
-    if isinstance(value, list | tuple):
-        return [_strip_any(each) for each in value]
-    return msgspec.to_builtins(value)

@@ -6,7 +6,6 @@ import msgspec
 from rich.text import Text
 
 from realworthy.artefacts import dump_yaml
-from realworthy.cli.output import name_recordings
 from realworthy.cli.printing import (
     counted,
     emit,
@@ -21,6 +20,7 @@ from realworthy.recordings import (
     IMPORTERS,
     Recording,
     RecordingSummary,
+    distinct_names,
     load_recordings,
     summary,
 )
@@ -50,7 +50,7 @@ def show_recordings(path: str, importer: str | None, twin: str) -> object:
     if len(summaries) == 1:
         _emit_recording(summaries[0])
     else:
-        _emit_recordings(summaries, name_recordings(recordings))
+        _emit_recordings(summaries, distinct_names(recordings))
     return {"recordings": summaries}
 
 

@@ -53,10 +53,14 @@ def show_twins() -> object:
     }
 
 
-def show_twin(reference: str) -> object:
-    """Inspection of one twin: what it is made of, and what looks wrong."""
+def show_twin(reference: str, against: str = "") -> object:
+    """Inspection of one twin: what it is made of, and what looks wrong.
+
+    `against` is another file of the same robot, such as its URDF.
+    """
     twin = load_twin(reference)
-    found = inspect(twin.compiled.model, twin.datasheet)
+    others = {against: load_twin(against).compiled.model} if against else {}
+    found = inspect(twin.compiled.model, twin.datasheet, others)
     belief = twin.belief if twin.belief_text is not None else None
     result = {"name": twin.name, "inspection": found, "parameters": twin.space.names}
     emit_heading(twin.name, twin.description)

@@ -90,24 +90,25 @@ def classify_growth(
     else:
         drawn = _resample_rows(errors[:, seen], noise[seen], rng)
     others = _choose(shapes, drawn, weights)
-    kind = shapes[best].kind
-    alike = np.array([shapes[other].kind == kind for other in others])
-    end = shapes[best].end
-    kept = t <= (math.inf if end is None else max(end, t[FEWEST - 2]))
+    shape = shapes[best]
+    alike = [shapes[other] for other in others if shapes[other].kind == shape.kind]
+    kind = shape.kind if len(alike) >= AGREEING * len(others) else "mixed"
+    kept = t <= (math.inf if shape.end is None else max(shape.end, t[FEWEST - 2]))
     slopes = _fit_slopes(t[kept], np.vstack([logs, drawn])[:, kept], weights[kept])
-    rates = np.array([shapes[o].rate for o in others if shapes[o].kind == kind])
-    units = len(logs) if errors.ndim == 1 else max(len(errors), 2)
-    values = rates if kind == "instability" else slopes[1:]
-    lower, upper = compute_limits(values, level=level, count=units)
+    count = len(logs) if errors.ndim == 1 else max(len(errors), 2)
+    interval = compute_limits(slopes, level=level, count=count)
     if kind == "instability":
-        lower, upper = lower * math.exp(-_STEP / 2), upper * math.exp(_STEP / 2)
+        rates = np.array([each.rate for each in alike])
+        lower, upper = compute_limits(rates, level=level, count=count)
+        half = math.exp(_STEP / 2)  # rates between those that are tried
+        interval = Interval(lower / half, upper * half)
     return Growth(
-        kind=kind if np.mean(alike) >= AGREEING else "mixed",
+        kind=kind,
         exponent=float(slopes[0]),
-        rate=shapes[best].rate if kind == "instability" else None,
-        interval=Interval(lower, upper),
-        support=float(np.mean(alike)),
-        saturates_at=end,
+        rate=shape.rate if kind == "instability" else None,
+        interval=interval,
+        support=len(alike) / len(others),
+        saturates_at=shape.end,
     )
 
 
@@ -131,9 +132,9 @@ def _list_shapes(t: Floats) -> list[_Shape]:
         _Shape("force_bias", 2 * log, 1),
         _Shape("saturated", 0 * log, 1),
     ]
-    for p in np.linspace(-1, 4, 101):
-        if min(abs(p - 1), abs(p - 2)) > _NEAR:
-            shapes.append(_Shape("mixed", p * log, 2))
+    exponents = np.linspace(-1, 4, 101)
+    others = exponents[np.abs(exponents[:, None] - [1, 2]).min(1) > _NEAR]
+    shapes += [_Shape("mixed", p * log, 2) for p in others]
     for end in np.geomspace(max(t[1], 0.02 * last), 2 * last, 40):
         ends = None if end > last else float(end)
         bend = np.log1p((end / t) ** 2)
@@ -145,8 +146,8 @@ def _list_shapes(t: Floats) -> list[_Shape]:
         shapes.append(_Shape("force_bias", logs, 2))
     for rate in np.exp(np.arange(math.log(1.5), math.log(40), _STEP / 3)) / last:
         x = rate * t
-        for logs in (x, _log_sinh(x), 2 * _log_sinh(x / 2)):  # the last: cosh x − 1
-            shapes.append(_Shape("instability", logs, 2, rate=rate))
+        curves = x, _log_sinh(x), 2 * _log_sinh(x / 2)  # the last: cosh x − 1
+        shapes += [_Shape("instability", logs, 2, rate=rate) for logs in curves]
     for rate in np.exp(np.arange(math.log(3), math.log(40), _STEP)) / last:
         for end in np.linspace(0.3, 0.95, 14) * last:
             logs = -np.logaddexp(0, rate * (end - t))

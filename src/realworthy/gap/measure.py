@@ -19,6 +19,9 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 _FINGERS = ("gripper", "jaw", "finger", "thumb")
+_MANY_ROWS, _COMPARED_RATE = 6000, 100.0
+_LADDER = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+"""[s] horizons at which recordings of different rates are put together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,15 @@ class ReplayGap:
     """Joint → root mean square, fingers included."""
     diverged: bool
     """Whether the simulation blew up; then the figures are not finite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneStep:
+    """Errors one row ahead, over the spread of what changes in a row."""
+
+    error: float
+    floor: float
+    """Expected of a perfect simulator: noise alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +76,7 @@ class Gap:
     def replay(self) -> ReplayGap:
         """Means over the recordings."""
         parts = [recording.replay for recording in self.recordings]
-        joints = {joint for part in parts for joint in part.per_joint}
+        joints = dict.fromkeys(joint for part in parts for joint in part.per_joint)
         return ReplayGap(
             position_rmse=float(np.mean([part.position_rmse for part in parts])),
             position_mae=float(np.mean([part.position_mae for part in parts])),
@@ -72,10 +84,55 @@ class Gap:
                 joint: float(
                     np.mean([p.per_joint[joint] for p in parts if joint in p.per_joint])
                 )
-                for joint in sorted(joints)
+                for joint in joints
             },
             diverged=any(part.diverged for part in parts),
         )
+
+    @property
+    def one_step(self) -> OneStep:
+        """Means over the recordings."""
+        parts = [recording.transition for recording in self.recordings]
+        return OneStep(
+            error=float(np.mean([part.normalised for part in parts])),
+            floor=float(np.mean([part.normalised_floor for part in parts])),
+        )
+
+    @property
+    def horizons(self) -> dict[float, float]:
+        """Seconds ahead → error of the position [rad or m], mean over recordings."""
+        return self._at_horizons("position")
+
+    @property
+    def horizon_floor(self) -> dict[float, float]:
+        """Seconds ahead → what noise alone would give."""
+        return self._at_horizons("position_floor")
+
+    @property
+    def noise_floor(self) -> dict[str, float]:
+        """Joint → standard deviation of its measured position, mean over recordings."""
+        noise = [recording.noise.position for recording in self.recordings]
+        joints = dict.fromkeys(joint for part in noise for joint in part)
+        return {j: float(np.mean([n[j] for n in noise if j in n])) for j in joints}
+
+    def _at_horizons(self, name: str) -> dict[float, float]:
+        curves = []
+        for recording in self.recordings:
+            body = _body(recording.track.joints)
+            values = getattr(recording.transition, name)[:, body]
+            curves.append(
+                (recording.transition.horizons, np.sqrt(np.mean(values**2, axis=1)))
+            )
+        found = {}
+        for seconds in _LADDER:
+            reached = [
+                float(np.interp(seconds, times, errors))
+                for times, errors in curves
+                if times[0] * 0.99 <= seconds <= times[-1] * 1.01
+            ]
+            if reached:
+                found[seconds] = float(np.mean(reached))
+        return found
 
 
 def measure(
@@ -118,14 +175,21 @@ def measure_recording(
         transition=transition,
         forces=measure_forces(track, states),
         growth=classify_growth(transition.horizons, size, floor),
-        comparison={
-            joint: compare_signals(
-                simulated[:, i], track.position[:, i], recording.rate
-            )
-            for i, joint in enumerate(track.joints)
-        },
+        comparison=_compare(track, simulated),
         assumptions=_assumptions(track, states),
     )
+
+
+def _compare(track: Track, simulated: Floats) -> dict[str, SignalComparison]:
+    """Joint by joint, at 100 Hz or a little more where there are many rows."""
+    rate = track.recording.rate
+    stride = max(1, int(rate / _COMPARED_RATE)) if len(track.rows) > _MANY_ROWS else 1
+    return {
+        joint: compare_signals(
+            simulated[::stride, i], track.position[::stride, i], rate / stride
+        )
+        for i, joint in enumerate(track.joints)
+    }
 
 
 def is_finger(joint: str) -> bool:
@@ -133,10 +197,15 @@ def is_finger(joint: str) -> bool:
     return any(word in joint.lower() for word in _FINGERS)
 
 
+def _body(joints: tuple[str, ...]) -> list[int]:
+    """Places of the joints that count: all but fingers, or all if there are none."""
+    body = [i for i, joint in enumerate(joints) if not is_finger(joint)]
+    return body or list(range(len(joints)))
+
+
 def _replay_gap(track: Track, simulated: Floats, *, diverged: bool) -> ReplayGap:
     error = simulated - track.position
-    body = [i for i, joint in enumerate(track.joints) if not is_finger(joint)]
-    body = body or list(range(len(track.joints)))
+    body = _body(track.joints)
     per_joint = np.sqrt(np.mean(error**2, axis=0))
     return ReplayGap(
         position_rmse=float(np.sqrt(np.mean(error[:, body] ** 2))),

@@ -104,12 +104,26 @@ def compare_signals(
         lost |= dict.fromkeys(("nrmse_by_range", "nrmse_by_increment"), math.inf)
         return SignalComparison(**lost, lag=math.nan, gain=math.nan, bias=math.nan)
     error = real - sim
-    rmse = _rms(error)
-    negligible = NEGLIGIBLE * float(np.std(real))
+    rmse, negligible = _rms(error), NEGLIGIBLE * float(np.std(real))
     fits = _fit_effects(sim, real, rate)
     full = fits[max(fits, key=len)]
-    chosen, effects = _choose_effects(fits, rate, negligible)
-    rest = _compute_rest(sim, real, chosen)
+    chances = _choose_effects(fits, negligible)
+    fit = fits[frozenset(chances)]
+    values = {"delay": fit.rows / rate, "gain": fit.gain, "bias": fit.bias}
+
+    def compute_remaining(fit: _Fit) -> float:
+        return _divide(_rms(_compute_rest(sim, real, fit)), rmse) ** 2
+
+    effects = [
+        Effect(
+            name=name,
+            value=values[name],
+            share=max(0.0, 1 - compute_remaining(fits[_list_sets(name)[1]])),
+            p_value=chance,
+        )
+        for name, chance in chances.items()
+    ]
+    rest = _compute_rest(sim, real, fit)
     is_random = compute_effective_count(rest) > RANDOM * len(rest)
     return SignalComparison(
         rmse=rmse,
@@ -121,8 +135,8 @@ def compare_signals(
         gain=full.gain,
         bias=full.bias,
         lag_compensated_rmse=_rms(_compute_rest(sim, real, _Fit(rows=full.rows))),
-        effects=effects,
-        remaining=_divide(_rms(rest), rmse) ** 2 if effects else 1.0,
+        effects=tuple(sorted(effects, key=lambda effect: -effect.share)),
+        remaining=compute_remaining(fit) if effects else 1.0,
         is_rest_random=is_random or _rms(rest) <= negligible,
         command_lags=_find_command_lags(command, sim, real, rate),
     )
@@ -234,9 +248,12 @@ def _sum_windows(values: Floats, width: int) -> Floats:
 
 
 def _choose_effects(
-    fits: dict[Free, _Fit], rate: float, negligible: float
-) -> tuple[_Fit, tuple[Effect, ...]]:
-    """The smallest set of effects that explains as much as all of them (F-tests)."""
+    fits: dict[Free, _Fit], negligible: float
+) -> dict[EffectName, float]:
+    """The smallest set of effects that explains as much as all of them, by F-tests.
+
+    Each with the probability of its improvement by chance.
+    """
     from scipy.stats import f
 
     floor = negligible**2 + 1e-300
@@ -258,18 +275,7 @@ def _choose_effects(
         return is_slight or compute_chance(few, full) > CHANCE
 
     chosen = min(filter(is_enough, fits), key=lambda free: (len(free), left[free]))
-    fit = fits[chosen]
-    values = {"delay": fit.rows / rate, "gain": fit.gain, "bias": fit.bias}
-    effects = [
-        Effect(
-            name=name,
-            value=values[name],
-            share=max(0.0, 1 - left[_list_sets(name)[1]] / left[frozenset()]),
-            p_value=compute_chance(chosen - {name}, chosen),
-        )
-        for name in chosen
-    ]
-    return fit, tuple(sorted(effects, key=lambda effect: -effect.share))
+    return {name: compute_chance(chosen - {name}, chosen) for name in chosen}
 
 
 def _compute_rest(sim: Floats, real: Floats, fit: _Fit) -> Floats:

@@ -26,24 +26,29 @@ def eliminate_starts(by_z: Floats, by_start: Floats, runs: Sequence[slice]) -> F
 
 
 def estimate_autocorrelation(residuals: Floats, series: Sequence[slice]) -> Floats:
-    """ρ_1 … ρ_K of residuals over time, pooled over their series.
+    """ρ_1 … ρ_K of residuals over time, pooled over their series; none if white.
 
-    K is where the sum of two neighbours first falls below zero (Geyer 1992), at most a
-    quarter of the shortest series; the expected value of residuals is zero.
+    Up to the last lag, within a quarter of the shortest series, whose correlation
+    stands out of chance, they count in full; then they fade out over as many lags.
+    The expected value of residuals is zero, so none is subtracted.
     """
-    shortest = min(run.stop - run.start for run in series)
-    most = max(2, shortest // 4)
+    most = max(2, min(run.stop - run.start for run in series) // 4)
     sums = np.zeros(most + 1)
     for run in series:
         values = residuals[run]
         size = 2 ** int(np.ceil(np.log2(len(values) + most)))
         power = np.abs(np.fft.rfft(values, size)) ** 2
         sums += np.fft.irfft(power, size)[: most + 1]
-    rho = sums / sums[0] if sums[0] > 0 else np.zeros(most + 1)
-    pairs = rho[: 2 * ((most + 1) // 2)].reshape(-1, 2).sum(1)
-    negative = np.flatnonzero(pairs < 0)
-    last = 2 * int(negative[0]) if len(negative) else len(rho)
-    return rho[1 : max(last, 1)]
+    if sums[0] <= 0:
+        return np.zeros(0)
+    rho = sums[1:] / sums[0]
+    chance = max(0.05, 4 / np.sqrt(len(residuals)))
+    standing_out = np.flatnonzero(np.abs(rho) > chance)
+    if not len(standing_out):
+        return np.zeros(0)
+    last = int(standing_out[-1]) + 1
+    fade = np.clip(2 - np.arange(1, most + 1) / last, 0, 1)
+    return (rho * fade)[: 2 * last]
 
 
 def compute_covariance(
@@ -52,8 +57,10 @@ def compute_covariance(
     rho: Floats,
     series: Sequence[slice],
     variance: float,
-) -> Floats:
+) -> tuple[Floats, float]:
     """(d, d) covariance of z: s² H⁻¹ for white residuals, more for lasting ones.
+
+    And how much more on average.
 
     Noise that lasts gives Cov(Σ J_t r_t) = s² Σ_t Σ_k ρ_k J_t J_{t+k}ᵀ instead of s² H;
     for derivatives that change more slowly than the noise this is s² H (1 + 2 Σ ρ_k).
@@ -68,5 +75,6 @@ def compute_covariance(
     for run in series if len(rho) else ():
         spread += white[run].T @ fftconvolve(white[run], others, "same", axes=0)
     values, vectors = np.linalg.eigh(0.5 * (spread + spread.T))
-    root = np.linalg.solve(factor.T, vectors * np.sqrt(np.maximum(values, 1.0)))
-    return variance * root @ root.T
+    values = np.maximum(values, 1.0)
+    root = np.linalg.solve(factor.T, vectors * np.sqrt(values))
+    return variance * root @ root.T, float(values.mean())

@@ -31,7 +31,7 @@ class Fit:
     reduced_chi2: float
     """Squared residuals per degree of freedom: 1 where noise explains all of them."""
     inflation: float
-    """1 + 2 Σ ρ_k: how many residuals in a row say the same thing."""
+    """Variance of the estimate over that under white noise; 1 + 2 Σ ρ_k at its most."""
     outlier_share: float
     """Share of residuals that the robust loss held back."""
     converged: bool

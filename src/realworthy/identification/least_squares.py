@@ -10,16 +10,20 @@ from numpy.typing import NDArray
 from realworthy.identification.covariance import (
     compute_covariance,
     eliminate_starts,
-    estimate_autocorrelation,
 )
+from realworthy.identification.differences import Colouring, colour, differentiate
 from realworthy.identification.fit import Fit
 from realworthy.identification.levenberg import (
     LeastSquaresSettings,
+    Linearised,
     Minimum,
+    begin,
+    linearise,
     minimise,
 )
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
+from realworthy.identification.scan import look_around
 from realworthy.identification.squares import SumOfSquares
 from realworthy.parameters import Belief, GaussianBelief
 
@@ -28,6 +32,8 @@ _FEW = 4
 """Pieces with which the way from a far start is begun."""
 _ROUGHLY = 0.05
 """Share of the cost by which it may still fall when that beginning is over."""
+_POOR, _LITTLE = 10.0, 0.3
+"""Reduced χ² and promised share of the cost that make a fit look around first."""
 _WIDE = 5.0
 """Scales of z that a prior is wide where there is neither belief nor box."""
 
@@ -48,21 +54,20 @@ def fit_least_squares(
     counts = problem.evaluation_count, problem.diverged_count
     z = problem.coordinates.to_z(problem.space.vector(start or {}))
     believed = to_prior(problem, prior, z)
-    if len(problem.pieces) > 1:
-        z = _approach(problem, z, believed, settings)
-    found = minimise(problem, z, believed, settings)
-    covariance, inflation = describe_spread(problem, found)
-    diverged = problem.diverged_count - counts[1]
+    z, colouring = _approach(problem, z, believed, settings)
+    found = minimise(problem, z, believed, settings, colouring=colouring)
+    at, diverged = found.at, problem.diverged_count - counts[1]
+    covariance, inflation = estimate_covariance(problem, at)
     return Fit(
         space=problem.space,
-        z=found.z,
+        z=at.point.z,
         covariance_z=covariance,
-        starts=found.starts,
-        residuals=found.residuals,
-        rmse=problem.rmse(found.residuals),
-        reduced_chi2=found.variance,
+        starts=at.point.starts,
+        residuals=at.point.residuals,
+        rmse=problem.rmse(at.point.residuals),
+        reduced_chi2=at.variance,
         inflation=inflation,
-        outlier_share=float(np.mean(found.weights < 1)),
+        outlier_share=float(np.mean(at.weights < 1)),
         converged=found.converged,
         warnings=collect_warnings(problem, found, diverged),
         trace=found.trace,
@@ -72,22 +77,17 @@ def fit_least_squares(
     )
 
 
-def describe_spread(problem: SumOfSquares, found: Minimum) -> tuple[Floats, float]:
-    """(d, d) covariance of z at a minimum, and 1 + 2 Σ ρ_k of the residuals."""
-    root = np.sqrt(found.weights)
-    jacobian = found.jacobian
+def estimate_covariance(problem: SumOfSquares, at: Linearised) -> tuple[Floats, float]:
+    """(d, d) covariance of z at a minimum, and its inflation by lasting residuals."""
+    root = np.sqrt(at.weights)[:, None]
+    jacobian = at.jacobian
     sensitivity = eliminate_starts(
-        root[:, None] * jacobian.by_z, root[:, None] * jacobian.by_start, problem.runs
+        root * jacobian.by_z, root * jacobian.by_start, problem.runs
     )
-    rho = estimate_autocorrelation(root * found.residuals, problem.series)
-    covariance = compute_covariance(
-        found.equations.information(),
-        sensitivity,
-        rho,
-        problem.series,
-        found.variance,
+    information = at.equations.information()
+    return compute_covariance(
+        information, sensitivity, at.rho, problem.series, at.variance
     )
-    return covariance, float(1 + 2 * rho.sum())
 
 
 def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
@@ -108,14 +108,26 @@ def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
 
 def _approach(
     problem: Problem, z: Floats, prior: Prior, settings: LeastSquaresSettings
-) -> Floats:
-    """Where a rough fit to a few pieces leads; what they do not tell stays."""
+) -> tuple[Floats, Colouring]:
+    """Where a rough fit to a few pieces leads; what they do not tell stays.
+
+    Where residuals are large and yet no step promises much, it looks around first.
+    """
     few = problem.thinned(max(2, len(problem.pieces) // _FEW))
+    point = begin(few, z)
+    jacobian = differentiate(few, z, point.starts, step=settings.step)
+    at = linearise(few, point, jacobian, prior, settings.outlier)
+    if at.variance > _POOR and at.promised < _LITTLE * at.cost:
+        z, colouring = look_around(few, z)
+    else:
+        colouring = colour(few, jacobian)
     held = np.diag(1 / problem.coordinates.scale**2)
+    held = Prior(z, prior.precision + held)
     roughly = dataclasses.replace(settings, share=_ROUGHLY)
-    found = minimise(few, z, Prior(z, prior.precision + held), roughly)
+    found = minimise(few, z, held, roughly, colouring=colouring).at.point
+    exact = differentiate(few, found.z, found.starts, step=settings.step)
     problem.take_counts(few)
-    return found.z
+    return found.z, colour(few, exact)
 
 
 def collect_warnings(
@@ -123,7 +135,7 @@ def collect_warnings(
 ) -> tuple[str, ...]:
     """What a reader of the fit should know, each as one sentence."""
     said = []
-    bounds, z = problem.coordinates, found.z
+    at, bounds, z = found.at, problem.coordinates, found.at.point.z
     for i, parameter in enumerate(problem.space):
         slack = 1e-6 * bounds.scale[i]
         for end, place in (("lower", bounds.lower[i]), ("upper", bounds.upper[i])):
@@ -139,12 +151,12 @@ def collect_warnings(
             f"Not converged after {len(found.trace) - 1} steps: a full step promises "
             f"to lower the cost by another {100 * last.promised / last.cost:.2g} %."
         )
-    lost = [problem.space.names[i] for i in found.jacobian.lost]
+    lost = [problem.space.names[i] for i in at.jacobian.lost]
     if lost:
         said.append(f"Worlds blew up around the estimate: {', '.join(lost)} unknown.")
     if diverged_count:
         said.append(f"{diverged_count} candidates blew up and were passed over.")
-    chi2, count = found.variance, len(found.residuals)
+    chi2, count = at.variance, len(at.weights)
     if abs(chi2 - 1) > max(0.1, 5 * np.sqrt(2 / count)):
         size = f"{np.sqrt(chi2):.2g} times the noise (reduced χ² {chi2:.3g})"
         why = (

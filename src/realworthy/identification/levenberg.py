@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.identification.differences import Jacobian, differentiate
+from realworthy.identification.covariance import estimate_autocorrelation
+from realworthy.identification.differences import Colouring, Jacobian, differentiate
 from realworthy.identification.normal import NormalEquations, Prior
 from realworthy.identification.squares import SumOfSquares
 
@@ -23,6 +24,8 @@ _FURTHEST = 2.0
 """Longest step in scales of z."""
 _NEAR = 0.5
 """Share of the cost that a step promises; below it starts are worth estimating."""
+_HALF_SD = 0.25
+"""Squared sd that may be left where kinks let no step get through."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -39,10 +42,10 @@ class LeastSquaresSettings:
 
     The sd is the noise's, or that of the residuals at hand where it is larger.
     """
-    promise: float = 1e-2
-    """Variances of a residual by which the cost may still fall: a tenth of an sd."""
+    promise: float = 0.02
+    """Squared sd of the estimate that a full step may still promise at the end."""
     share: float = 3e-6
-    """Share of the cost by which it may still fall at the end."""
+    """Share of the cost that it may still promise at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,120 +62,158 @@ class Iteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum:
-    """Where a search ended, with everything linear about that point."""
+class Point:
+    """Where a search stands: (d,) z, (pieces, k) starts and (N,) residuals."""
 
     z: Floats
     starts: Floats
     residuals: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Linearised:
+    """Everything linear about a point, and what a full step from it promises."""
+
+    point: Point
+    jacobian: Jacobian
+    limit: float
+    """Residual beyond which the loss is linear."""
     weights: Floats
     """(N,) 1, and less for outliers."""
-    jacobian: Jacobian
     equations: NormalEquations
+    cost: float
+    promised: float
     variance: float
     """s²: weighted squares per degree of freedom."""
+    rho: Floats
+    """ρ_1 … ρ_K: how residuals last."""
+
+    @property
+    def inflation(self) -> float:
+        """1 + 2 Σ |ρ_k|: how many residuals in a row say the same thing, at most."""
+        return float(1 + 2 * np.abs(self.rho).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """Where a search ended."""
+
+    at: Linearised
     converged: bool
     trace: tuple[Iteration, ...]
 
 
 def minimise(
-    problem: SumOfSquares, z: Floats, prior: Prior, settings: LeastSquaresSettings
+    problem: SumOfSquares,
+    z: Floats,
+    prior: Prior,
+    settings: LeastSquaresSettings,
+    *,
+    colouring: Colouring | None = None,
 ) -> Minimum:
     """Least squares from z; every piece's start begins where it was measured."""
-    bounds = problem.coordinates
-    starts = np.zeros((len(problem.runs), problem.start_count))
-    residuals = problem.residuals(z[None], starts[None]).values[0]
+    point = begin(problem, z)
     trace: list[Iteration] = []
-    damping, near, converged, reach = _FIRST, False, False, settings.step
+    damping, reach, limit, near = _FIRST, settings.step, np.inf, False
     while True:
-        jacobian = differentiate(problem, z, starts, step=reach, by_start=near)
-        limit = _find_limit(residuals, settings.outlier)
-        weights = np.minimum(1.0, limit / np.maximum(np.abs(residuals), limit))
-        equations = NormalEquations(
-            jacobian, residuals, weights, problem.runs, starts, prior, z
+        jacobian = differentiate(
+            problem,
+            point.z,
+            point.starts,
+            step=reach,
+            by_start=near,
+            colouring=colouring,
         )
-        cost = float(_cost(residuals, limit) + np.sum(starts**2) + prior.cost(z))
-        variance = float(weights @ residuals**2) / max(1, len(residuals) - len(z))
-        lowest, highest = bounds.lower - z, bounds.upper - z
-        promised = equations.predict(*equations.step(0.0, lowest, highest))
-        small = max(settings.promise * variance, settings.share * cost)
-        if promised <= small and not near:
-            near = True
+        at = linearise(problem, point, jacobian, prior, settings.outlier, limit)
+        limit = at.limit
+        enough = settings.promise * at.variance * at.inflation
+        small = at.promised <= max(enough, settings.share * at.cost)
+        if small and not near:
+            near = True  # only the starts are left to estimate
             continue
-        near |= promised < _NEAR * cost
-        converged = promised <= small
-        if converged or len(trace) >= settings.iterations:
-            trace.append(Iteration(cost, promised, np.inf, z))
-            break
+        near |= at.promised < _NEAR * at.cost
         ladder = damping * (_LADDER[:2] if near else _LADDER)
-        taken = _try_steps(problem, z, starts, equations, ladder, prior, limit, cost)
+        spent = len(trace) >= settings.iterations
+        taken = None if small or spent else _try_steps(problem, at, ladder, prior)
+        damping = np.inf if taken is None else taken[1]
+        trace.append(Iteration(at.cost, at.promised, damping, point.z))
         if taken is None:
-            trace.append(Iteration(cost, promised, np.inf, z))
-            break
-        trace.append(Iteration(cost, promised, taken.damping, z))
-        length = float(np.max(np.abs(taken.z - z) / bounds.scale))
-        reach = float(np.clip(0.3 * length, settings.least_step, settings.step))
-        z, starts, residuals = taken.z, taken.starts, taken.residuals
-        damping = max(_LEAST, taken.damping)
-    return Minimum(
-        z=z,
-        starts=starts,
-        residuals=residuals,
-        weights=weights,
+            tolerable = _HALF_SD * at.variance * at.inflation
+            return Minimum(at, small or at.promised <= tolerable, tuple(trace))
+        length = np.abs(taken[0].z - point.z) / problem.coordinates.scale
+        reach = float(np.clip(0.3 * length.max(), settings.least_step, settings.step))
+        point, damping = taken[0], max(_LEAST, damping)
+
+
+def begin(problem: SumOfSquares, z: Floats) -> Point:
+    """z with every start as measured."""
+    starts = np.zeros((len(problem.runs), problem.start_count))
+    return Point(z, starts, problem.residuals(z[None], starts[None]).values[0])
+
+
+def linearise(
+    problem: SumOfSquares,
+    point: Point,
+    jacobian: Jacobian,
+    prior: Prior,
+    outlier: float,
+    most: float = np.inf,
+) -> Linearised:
+    """The problem around a point; residuals beyond `most`, or less, are outliers."""
+    residuals, bounds = point.residuals, problem.coordinates
+    limit = min(most, _find_limit(residuals, outlier))
+    weights = np.minimum(1.0, limit / np.maximum(np.abs(residuals), limit))
+    equations = NormalEquations(
+        jacobian, residuals, weights, problem.runs, point.starts, prior, point.z
+    )
+    step = equations.step(0.0, bounds.lower - point.z, bounds.upper - point.z)
+    freedom = max(1, len(residuals) - len(point.z))
+    held = np.sqrt(weights) * residuals
+    return Linearised(
+        point=point,
         jacobian=jacobian,
+        limit=limit,
+        weights=weights,
         equations=equations,
-        variance=variance,
-        converged=converged,
-        trace=tuple(trace),
+        cost=float(_costs(point.z, point.starts, residuals, prior, limit)),
+        promised=equations.predict(*step),
+        variance=float(held @ held) / freedom,
+        rho=estimate_autocorrelation(held, problem.series),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    z: Floats
-    starts: Floats
-    residuals: Floats
-    damping: float
-
-
 def _try_steps(
-    problem: SumOfSquares,
-    z: Floats,
-    starts: Floats,
-    equations: NormalEquations,
-    dampings: Floats,
-    prior: Prior,
-    limit: float,
-    cost: float,
-) -> _Taken | None:
+    problem: SumOfSquares, at: Linearised, dampings: Floats, prior: Prior
+) -> tuple[Point, float] | None:
     """The best of several damped steps; None where no damping lowers the cost."""
-    bounds = problem.coordinates
+    bounds, z = problem.coordinates, at.point.z
     lowest = np.maximum(bounds.lower - z, -_FURTHEST * bounds.scale)
     highest = np.minimum(bounds.upper - z, _FURTHEST * bounds.scale)
     while dampings[0] < _MOST:
-        steps = [equations.step(mu, lowest, highest) for mu in dampings]
+        steps = [at.equations.step(mu, lowest, highest) for mu in dampings]
         new_z = np.clip(z + [dz for dz, _ in steps], bounds.lower, bounds.upper)
-        new_starts = starts + np.array([ds for _, ds in steps])
-        residuals = problem.residuals(new_z, new_starts).values
-        costs = _cost(residuals, limit) + prior.cost(new_z)
-        costs += np.sum(new_starts**2, axis=(1, 2))
+        starts = at.point.starts + np.array([ds for _, ds in steps])
+        residuals = problem.residuals(new_z, starts).values
+        costs = _costs(new_z, starts, residuals, prior, at.limit)
         best = int(np.argmin(costs))
-        if cost - costs[best] > _WORTHWHILE * equations.predict(*steps[best]) > 0:
-            return _Taken(
-                new_z[best], new_starts[best], residuals[best], dampings[best]
-            )
+        promised = at.equations.predict(*steps[best])
+        if at.cost - costs[best] > _WORTHWHILE * promised > 0:
+            found = Point(new_z[best], starts[best], residuals[best])
+            return found, float(dampings[best])
         dampings = 10 * dampings[-1] * _LADDER[1:]
     return None
 
 
 def _find_limit(residuals: Floats, outlier: float) -> float:
-    """Residual beyond which the loss is linear."""
     spread = float(np.median(np.abs(residuals))) / 0.6745
     return outlier * max(1.0, spread)
 
 
-def _cost(residuals: Floats, limit: float) -> Floats:
-    """(…,) Huber's loss of (…, N): r², and 2 c |r| − c² beyond c."""
+def _costs(
+    z: Floats, starts: Floats, residuals: Floats, prior: Prior, limit: float
+) -> Floats:
+    """(…,) Huber's loss, r² and 2 c |r| − c² beyond c, with what priors add."""
     size = np.abs(residuals)
     inner = np.minimum(size, limit)
-    return np.sum(inner * (2 * size - inner), axis=-1)
+    loss = np.sum(inner * (2 * size - inner), axis=-1)
+    return loss + np.sum(starts**2, axis=(-2, -1)) + prior.cost(z)

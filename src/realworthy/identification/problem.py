@@ -97,7 +97,7 @@ class Problem(SumOfSquares):
         """The same problem with one piece out of `every`; it counts for itself."""
         fewer = copy.copy(self)
         fewer.evaluation_count = fewer.diverged_count = 0
-        fewer._arrange(self.pieces[every // 2 :: every])
+        fewer._arrange(self.pieces[min(every // 2, len(self.pieces) - 1) :: every])
         return fewer
 
     def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
@@ -160,6 +160,9 @@ class Problem(SumOfSquares):
                     row += block.kept_rows
                 runs.append(slice(first, row))
         self.runs, self.series, self._signals = runs, series, signals
+        joints = sorted({channel.joint for _, channel in signals})
+        numbers = [joints.index(channel.joint) for _, channel in signals]
+        self.labels = np.repeat(numbers, [run.stop - run.start for run in series])
 
     def _make_block(self, pieces: Sequence[Piece]) -> Block:
         rate = self.tracks[pieces[0].recording].recording.rate

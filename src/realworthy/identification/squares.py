@@ -35,6 +35,8 @@ class SumOfSquares(ABC):
     """Place of each piece among the residuals."""
     series: Sequence[slice]
     """Place of each signal of each piece among them: one number per row of time."""
+    labels: NDArray[np.intp]
+    """(N,) number of the joint that a residual is about."""
 
     @abstractmethod
     def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:

@@ -67,6 +67,9 @@ def from_text(text: BeliefText, space: ParameterSpace) -> Belief:
     if isinstance(text, IndependentText):
         space = space.select(list(text.marginals))
         return IndependentBelief(space, text.marginals)
+    rows = text.covariance_z if isinstance(text, GaussianText) else text.samples
+    if len({len(row) for row in rows}) > 1:
+        raise BadBelief("Rows of this belief differ in length.")
     space = space.select(text.names)
     if isinstance(text, GaussianText):
         return GaussianBelief(space, text.mean_z, text.covariance_z)

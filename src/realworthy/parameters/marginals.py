@@ -5,7 +5,7 @@ sampled by inverse transform from repeatable draws.
 """
 
 import math
-from functools import reduce
+from functools import cache, reduce
 
 import msgspec
 import numpy as np
@@ -190,6 +190,7 @@ def compute_kl(p: Marginal, q: Marginal) -> float:
     return float(weights @ (p.log_density(values) - q.log_density(values)))
 
 
+@cache
 def _quadrature() -> tuple[Floats, Floats]:
     """Nodes in (0, 1) and weights, dense at both ends where bells have their tails."""
     x, w = np.polynomial.legendre.leggauss(400)

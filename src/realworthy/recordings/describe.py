@@ -49,13 +49,14 @@ def distinct_names(recordings: Sequence[Recording]) -> list[str]:
         names = ["_".join(_tail(recording, depth)) for recording in recordings]
         if len(set(names)) == len(names):
             return names
-    return [f"{name}_{i}" for i, name in enumerate(names)]
+    return [f"{recording.name}_{i}" for i, recording in enumerate(recordings)]
 
 
 def _tail(recording: Recording, depth: int) -> tuple[str, ...]:
     if recording.source is None:
         return ("recording",)
-    parts = recording.source.parent.parts
+    folder = recording.source.parent
+    parts = folder.relative_to(folder.anchor).parts
     return (*parts[max(0, len(parts) - depth + 1) :], recording.name)
 
 

@@ -56,7 +56,7 @@ def find_gaps(recording: Recording) -> np.ndarray:
 
 def _find_rate(recording: Recording) -> list[Suspicion]:
     said, measured = recording.sidecar.rate, recording.rate
-    if said is None or abs(measured / said - 1) <= 0.2 or measured < said / 500:
+    if said is None or abs(measured - said) <= 0.2 * said or measured < said / 500:
         return []
     text = f"the sidecar says {said:g} Hz, the rows come at {measured:.4g} Hz."
     return [Suspicion(signal="time", text=text)]

@@ -22,23 +22,30 @@ class ParameterText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     """What a twin file says of one parameter; what it leaves out is the model's."""
 
     value: float | None = None
+    """In the parameter's unit; of `all.<kind>` factors, the factor."""
     lower: float | None = None
     upper: float | None = None
+    """Bounds, no wider than those of the physical quantity."""
 
 
 class Evidence(msgspec.Struct, forbid_unknown_fields=True):
     """A recording that a twin was fitted to."""
 
     recording: str
+    """Where it was."""
     sha256: str
+    """`Recording.sha256()`: of its numbers, whatever the format."""
 
 
 class Provenance(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Where a twin came from."""
 
     parent: str = ""
+    """The twin that was calibrated."""
     created: str = ""
+    """When, as ISO 8601."""
     versions: dict[str, str] = {}
+    """Of the tools, by name."""
     recordings: list[Evidence] = []
     notes: str = ""
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from realworthy import artefacts
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, Unwritable
 from realworthy.recordings import (
     FORMATS,
     Gains,
@@ -101,11 +100,11 @@ def test_an_empty_file_is_refused(tmp_path: Path, suffix: str):
 def test_a_failed_write_leaves_nothing(
     swing: Recording, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(_: Path) -> None:
+    def fail(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(artefacts, "_sync", fail)
-    with pytest.raises(artefacts.Unwritable, match="No space left on device"):
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(Unwritable, match="No space left on device"):
         save_recording(swing, tmp_path / f"run{suffix}")
     assert list(tmp_path.iterdir()) == []
 

@@ -18,11 +18,14 @@ SIDECAR = "__sidecar__"
 def read(path: Path) -> tuple[Table, Sidecar | None]:
     """Every one-dimensional array of numbers, and the sidecar if there is one."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(path, allow_pickle=False) as archive:  # an array alone is none
             arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise BadFile(path, "there is no such file.") from None
-    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):
+    except (
+        *(ValueError, TypeError, OSError, EOFError, AttributeError),
+        zipfile.BadZipFile,
+    ):
         raise BadFile(path, "it is not an archive of plain NumPy arrays.") from None
     text = arrays.pop(SIDECAR, None)
     for name, values in arrays.items():
