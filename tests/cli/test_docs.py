@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from realworthy.cli.main import COMMANDS
@@ -39,7 +40,8 @@ def test_every_command_has_a_section():
 
 
 def test_every_option_is_on_the_page():
+    positional = ("what", "name", "recordings")
     for command in COMMANDS.values():
-        for name in command.__dataclass_fields__:
-            if name not in ("what", "name", "recordings"):
-                assert f"--{name}" in PAGE, name
+        assert is_dataclass(command)
+        for name in {field.name for field in fields(command)}.difference(positional):
+            assert f"--{name}" in PAGE, name

@@ -216,16 +216,12 @@ def test_a_belief_file(run: Run, tmp_path: Path):
     )
 
 
-def swing(**facts: object) -> Recording:
-    time = np.arange(100) / 100
-    signals = {"joint.position": np.sin(time), "joint.command": np.cos(time)}
-    return Recording(time, signals, Sidecar(**facts))
-
-
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "npz", "parquet", "mcap"])
 def test_one_recording_in_every_format(run: Run, tmp_path: Path, suffix: str):
-    recording = swing(command_kind="torque", rate=100.0)
-    save_recording(recording, tmp_path / f"run.{suffix}")
+    time = np.arange(100) / 100
+    signals = {"joint.position": np.sin(time), "joint.command": np.cos(time)}
+    sidecar = Sidecar(command_kind="torque", rate=100.0)
+    save_recording(Recording(time, signals, sidecar), tmp_path / f"run.{suffix}")
     assert run("show", f"run.{suffix}", "--twin", "pendulum").out == (
         "run  100 rows, 0.990 s at 100 Hz (regular)\n"
         "Signals\n"

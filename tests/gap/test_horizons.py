@@ -207,7 +207,8 @@ def test_swapped_arms_are_not_distinguishable():
 def test_large_noise_hides_the_model_error():
     found = run_replays(MODEL, 0.5, 0).compare()
     assert found.verdict == "not_distinguishable"
-    assert found.real_real.interval.holds(found.sim_real.time)
+    assert found.is_within_noise
+    assert not run_replays(MODEL, 1e-3, 0).compare().is_within_noise
 
 
 def test_a_robot_that_repeats_exactly_gives_a_lower_bound():
@@ -224,6 +225,12 @@ def test_where_errors_do_not_grow_horizons_are_refused():
     arm = [Horizon(1.0, censored=True)]
     with pytest.raises(RealworthyError, match="A stable system stays near"):
         compare_horizons(arm, arm, 0.0)
+
+
+def test_single_replays_are_too_few_to_compare():
+    arm = [Horizon(1.0, censored=False)]
+    with pytest.raises(RealworthyError, match="ten are a fair number"):
+        compare_horizons(arm, arm, 4.0)
 
 
 def test_a_horizon_begins_with_the_first_of_three_rows_away():

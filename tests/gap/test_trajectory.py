@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from scipy.signal import chirp, lfilter
 
 from realworthy.errors import BadRecording, RealworthyError
-from realworthy.gap.trajectory import (
-    SignalComparison,
-    compare_signals,
+from realworthy.gap.distances import (
     compute_contact_f1,
     compute_frequency_ratio,
     compute_point_errors,
     compute_warping,
     compute_wasserstein,
 )
+from realworthy.gap.trajectory import SignalComparison, compare_signals
 
 Floats = NDArray[np.float64]
 EFFECTS = ("delay", "gain", "bias")
@@ -172,6 +171,8 @@ def test_lags_after_the_command_are_told_apart():
 def test_signals_of_different_clocks_are_refused():
     with pytest.raises(BadRecording, match="Resample both"):
         compare_signals(np.zeros(5), np.zeros(6), 10.0)
+    with pytest.raises(BadRecording, match="not numbers"):
+        compare_signals(np.zeros(5), np.full(5, np.nan), 10.0)
 
 
 def test_the_servo_of_a_real_arm_is_late(data_folder: Path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from realworthy.simulators import MujocoCpu, Outcome
-from realworthy.twins import bind, inspect, load_twin
+from realworthy.twins import BoundTwin, bind, inspect, load_twin
 from realworthy.twins.commands import describe_commands
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -70,7 +70,7 @@ def test_a_robot_is_loaded_inspected_and_takes_a_sample(entry: str):
     assert np.isfinite(simulator.array("qpos")).all()
 
 
-def middle_of(bound) -> np.ndarray:
+def middle_of(bound: BoundTwin) -> np.ndarray:
     """A command in the middle of every range, zero where there is none."""
     lines = describe_commands(bound)
     ends = np.array([(line.lower, line.upper) for line in lines]).reshape(-1, 2)

@@ -1,4 +1,4 @@
-# mujoco ships no types for its compiled parts: everything in it is Any to the checker.
+# mujoco ships no types for its compiled parts: all of it is Any.
 from typing import Any
 
 def __getattr__(name: str) -> Any: ...

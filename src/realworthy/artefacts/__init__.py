@@ -7,7 +7,13 @@ Here live reading and writing as such. What a twin, a recording or a reality hol
 the business of their rooms. May import: `errors`.
 """
 
-from realworthy.artefacts.reading import Migrator, Tree, load, read_tree
+from realworthy.artefacts.reading import (
+    Migrator,
+    Tree,
+    check_readable,
+    load,
+    read_tree,
+)
 from realworthy.artefacts.text import dump_yaml, to_yaml
 from realworthy.artefacts.writing import check_free, save, writing
 
@@ -15,6 +21,7 @@ __all__ = [
     "Migrator",
     "Tree",
     "check_free",
+    "check_readable",
     "dump_yaml",
     "load",
     "read_tree",

@@ -1,6 +1,7 @@
 """Files into Structs: older schemas migrated, anything unknown refused."""
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -76,13 +77,25 @@ def read_tree(path: Path | str) -> Tree:
     return tree
 
 
+def check_readable(path: Path | str) -> None:
+    """Raises where there is no such file or folder, or where it may not be read."""
+    try:
+        if os.path.isdir(path):
+            os.scandir(path).close()
+        else:
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise MissingFile(path) from None
+    except OSError as error:
+        raise BadFile(path, f"{error.strerror}.") from None
+
+
 def _read_text(path: Path) -> str:
+    check_readable(path)
     try:
         if (size := path.stat().st_size) > _LARGEST:
             raise BadFile(path, f"it is too large ({size / 2**20:.0f} MiB).")
         return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise MissingFile(path) from None
     except IsADirectoryError:
         raise BadFile(path, "it is a folder, not a file.") from None
     except UnicodeDecodeError:

@@ -1,6 +1,5 @@
 """`realworthy convert`: foreign layouts into ours."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from realworthy.cli.arguments import Flag, ImporterName, JsonFile, SidecarFile
-from realworthy.errors import MissingFile
 
 if TYPE_CHECKING:
     from realworthy.recordings import Recording
@@ -39,12 +37,14 @@ class Convert:
     """Also write what was done, for programs."""
 
     def run(self) -> int:
+        from realworthy.artefacts import check_readable
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import counted
         from realworthy.cli.progress import track, waiting
         from realworthy.recordings import load_recordings, save_recording
 
-        self._check_inputs()
+        for path in self.recordings:
+            check_readable(path)
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 recordings = load_recordings(
@@ -59,11 +59,6 @@ class Convert:
         count = counted(len(recordings), "recording")
         print(f"{count}, {seconds:.1f} s in all, written to {self.output}")
         return 0
-
-    def _check_inputs(self) -> None:
-        for path in self.recordings:
-            if not os.path.exists(path):
-                raise MissingFile(path)
 
     def _choose_paths(self, recordings: Sequence["Recording"]) -> list[Path]:
         """A file for each recording; none is written where one of them may not be."""

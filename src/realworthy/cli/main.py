@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn, Protocol, Union
 import tyro
 
 from realworthy.cli.convert import Convert
+from realworthy.cli.measure import Measure
 from realworthy.cli.show import Show
 from realworthy.errors import RealworthyError
 
@@ -28,7 +29,11 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: dict[str, type[Command]] = {"show": Show, "convert": Convert}
+COMMANDS: dict[str, type[Command]] = {
+    "show": Show,
+    "convert": Convert,
+    "measure": Measure,
+}
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""
 
@@ -59,7 +64,10 @@ def _run(arguments: list[str]) -> int:
         _drop_output()
         return 0
     except OSError as error:
-        _drop_output()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         _print_error("Failed", f"{error.filename or 'output'}: {error.strerror}.")
         return 2
     return status

@@ -108,10 +108,10 @@ class Show:
 
             return show_belief(what)
         if self.importer is not None or _is_recording(what):
+            from realworthy.artefacts import check_readable
             from realworthy.cli.show_recordings import show_recordings
 
-            if not os.path.exists(what):
-                raise MissingFile(what)
+            check_readable(what)
             return show_recordings(what, self.importer, self.twin)
         if not _is_twin(what):
             raise _wonder(what)
@@ -146,6 +146,7 @@ def _is_twin(what: str) -> bool:
 
 def _wonder(what: str) -> RealworthyError:
     """What to say of a word that is no twin, no topic and no file that we know."""
+    from realworthy.artefacts import check_readable
     from realworthy.recordings import FORMATS, IMPORTERS
     from realworthy.twins.files import suggest_robot
     from realworthy.twins.sources import builtin_names
@@ -161,6 +162,7 @@ def _wonder(what: str) -> RealworthyError:
             owner="Realworthy",
             hint=f"{suggest_robot(what)} Try: realworthy show".strip(),
         )
+    check_readable(path)
     if path.suffix in (".yaml", ".yml"):
         return BadFile(
             path,

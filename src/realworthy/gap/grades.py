@@ -39,7 +39,8 @@ class Grade:
     """The success gap as a share of trials (0.1: ten points), and what is sure of it.
 
     A: less than 10 points are lost. B: less than 30 are; it may turn out an A with more
-    trials. D: more than 30 are lost. Each is wrong with at most (1 − level) / 2.
+    trials. D: more than 30 are lost. Each is wrong in some (1 − level) / 2 of cases
+    where the true gap lies on its limit, and less often elsewhere.
     """
 
     letter: Letter
@@ -54,9 +55,13 @@ class Grade:
 
     A B whose gap looks like an A has a count too. Trial counts grow alike on each side.
     """
-    is_ready: bool
-    """Whether simulation succeeds in 95 % or more: else improve the policy there first,
-    for a gap from a low start cannot be large."""
+    sim_success: float
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether simulation succeeds in 95 % at least; else improve the policy there
+        first, for what begins low cannot fall far."""
+        return self.sim_success >= READY
 
     @property
     def is_reality_easier(self) -> bool:
@@ -67,12 +72,17 @@ class Grade:
         low, high = (100 * limit for limit in self.interval)
         seen = f"success gap {100 * self.gap:.1f} points ({low:.1f} to {high:.1f})"
         if self.letter != "insufficient":
-            easier = ", reality is easier" if self.is_reality_easier else ""
-            return f"{self.letter}: {seen}{easier}"
-        if self.episodes_needed is None:
-            return f"insufficient evidence: {seen}, too near a limit to decide"
-        more = f"run {self.episodes_needed} more trials on each side"
-        return f"insufficient evidence: {seen}, {more}"
+            parts = [f"{self.letter}: {seen}"]
+        elif self.episodes_needed is None:
+            parts = [f"insufficient evidence: {seen}, too near a limit to decide"]
+        else:
+            more = f"run {self.episodes_needed} more trials on each side"
+            parts = [f"insufficient evidence: {seen}, {more}"]
+        if self.is_reality_easier:
+            parts.append("reality is easier")
+        if not self.is_ready:
+            parts.append(f"simulation succeeds in {100 * self.sim_success:.0f} % only")
+        return "; ".join(parts)
 
 
 def grade_transfer(
@@ -96,7 +106,7 @@ def grade_transfer(
         interval=interval,
         retention=real / sim if sim > 0 else None,
         episodes_needed=_count_missing(sim, sim_count, real, real_count, level),
-        is_ready=sim >= READY,
+        sim_success=sim,
     )
 
 

@@ -7,6 +7,7 @@ positions together (a servo, a limit), growth ends, and later horizons say no mo
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -53,7 +54,7 @@ class Growth:
     interval: Interval | None = None
     """Of the rate of an instability, else of the exponent."""
     support: float = 1.0
-    """Share of resampled curves that are of this kind."""
+    """Share of resampled curves that are of the likeliest kind; low where mixed."""
     saturates_at: float | None = None
     """[s] horizon beyond which growth ends, where it does."""
 
@@ -81,7 +82,7 @@ def classify_growth(
         is_clear = bool((curve[seen] > CLEAR * noise[seen]).any())
         return Growth(kind="mixed" if is_clear else "noise_floor")
     t, visible = horizons[seen], 1 - (noise[seen] / curve[seen]) ** 2
-    shapes, weights = _list_shapes(t), visible**2
+    shapes, weights = _list_shapes(tuple(t)), visible**2
     logs = np.log(curve[seen]) + 0.5 * np.log(visible)
     best = _choose(shapes, logs[None], weights)[0]
     rng = np.random.default_rng(seed)
@@ -124,8 +125,10 @@ class _Shape:
     end: float | None = None
 
 
-def _list_shapes(t: Floats) -> list[_Shape]:
+@lru_cache(maxsize=16)
+def _list_shapes(times: tuple[float, ...]) -> list[_Shape]:
     """Curves to choose from; grids replace a search in one or two numbers."""
+    t = np.array(times)
     log, last = np.log(t), t[-1]
     shapes = [
         _Shape("velocity_bias", log, 1),
@@ -149,7 +152,7 @@ def _list_shapes(t: Floats) -> list[_Shape]:
         curves = x, _log_sinh(x), 2 * _log_sinh(x / 2)  # the last: cosh x − 1
         shapes += [_Shape("instability", logs, 2, rate=rate) for logs in curves]
     for rate in np.exp(np.arange(math.log(3), math.log(40), _STEP)) / last:
-        for end in np.linspace(0.3, 0.95, 14) * last:
+        for end in np.linspace(0.3, 0.95, 27) * last:
             logs = -np.logaddexp(0, rate * (end - t))
             shapes.append(_Shape("instability", logs, 3, rate=rate, end=float(end)))
     return shapes
@@ -198,7 +201,8 @@ def _resample_rows(errors: Floats, noise: Floats, rng: np.random.Generator) -> F
     drawn = rng.integers(len(errors), size=(_RESAMPLE_COUNT, len(errors)))
     power = np.stack([np.mean(errors[rows] ** 2, axis=0) for rows in drawn])
     least = (VISIBLE**2 - 1) * noise**2 + 1e-300
-    return 0.5 * np.log(np.maximum(power - noise**2, least))
+    logs = 0.5 * np.log(np.maximum(power - noise**2, least))
+    return logs + rng.normal(0, _SPREAD, logs.shape)
 
 
 def _check(

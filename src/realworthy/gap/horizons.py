@@ -22,6 +22,7 @@ from realworthy.gap.intervals import (
 )
 
 Floats = NDArray[np.float64]
+FEWEST_REPEATS = 3
 SHORTEST_WINDOW = 5
 """Rows of growth that a slope needs."""
 
@@ -162,6 +163,11 @@ class HorizonComparison:
     """Whether the ratio is larger still: the robot's own replays never left."""
     verdict: Literal["distinguishable", "not_distinguishable"]
 
+    @property
+    def is_within_noise(self) -> bool:
+        """Whether the robot's own horizon may be as short: worth a warning."""
+        return self.real_real.interval.lower <= self.sim_real.time
+
 
 def compare_horizons(
     real_real: Sequence[Horizon],
@@ -184,6 +190,11 @@ def compare_horizons(
             hint="A stable system stays near even a wrong model: compare trajectories.",
         )
     arms = [list(real_real), list(sim_real)]
+    if min(map(len, arms)) < FEWEST_REPEATS:
+        raise RealworthyError(
+            f"{len(arms[0])} and {len(arms[1])} replays are too few to compare.",
+            hint=f"Repeat both {FEWEST_REPEATS} times at least; ten are a fair number.",
+        )
     medians = [compute_median_horizon(arm, level=level) for arm in arms]
     longest = max(horizon.time for arm in arms for horizon in arm)
     rng = np.random.default_rng(seed)

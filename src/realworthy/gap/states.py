@@ -71,8 +71,9 @@ def _fit_cubics(track: Track) -> tuple[list[Floats], list[float]]:
     )
 
     def derivative(order: int) -> Floats:
-        values = savgol_filter(
-            on_beat, window, degree, deriv=order, delta=1 / rate, axis=0
+        values = np.asarray(
+            savgol_filter(on_beat, window, degree, deriv=order, delta=1 / rate, axis=0),
+            dtype=np.float64,
         )
         return np.stack([np.interp(time, even, column) for column in values.T], 1)
 

@@ -110,9 +110,9 @@ def _predict(
 
 
 def _horizon_rows(longest: int) -> NDArray[np.intp]:
-    """1, 2, 5, 10, 20, 50, … rows ahead, and the longest."""
-    ladder = [m * 10**k for k in range(6) for m in (1, 2, 5)]
-    return np.array([*(n for n in ladder if n < longest), longest], dtype=np.intp)
+    """From one row to the longest, about ten to a decade."""
+    count = 2 + round(10 * np.log10(longest))
+    return np.unique(np.round(np.geomspace(1, longest, count)).astype(np.intp))
 
 
 def _spread(values: Floats, step: int) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.levenberg import Iteration
+from realworthy.identification.levenberg import Ending, Iteration
 from realworthy.parameters import GaussianBelief, ParameterSpace
 
 Floats = NDArray[np.float64]
@@ -34,13 +34,17 @@ class Fit:
     """Variance of the estimate over that under white noise; 1 + 2 Σ ρ_k at its most."""
     outlier_share: float
     """Share of residuals that the robust loss held back."""
-    converged: bool
+    ending: Ending
     warnings: tuple[str, ...]
     trace: tuple[Iteration, ...] = field(repr=False)
     seconds: float
     evaluation_count: int
     """Candidates that were simulated."""
     diverged_count: int
+
+    @property
+    def converged(self) -> bool:
+        return self.ending is Ending.CONVERGED
 
     @property
     def e(self) -> dict[str, float]:

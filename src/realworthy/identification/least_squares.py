@@ -14,13 +14,12 @@ from realworthy.identification.covariance import (
 from realworthy.identification.differences import Colouring, colour, differentiate
 from realworthy.identification.fit import Fit
 from realworthy.identification.levenberg import (
+    Ending,
     LeastSquaresSettings,
-    Linearised,
     Minimum,
-    begin,
-    linearise,
     minimise,
 )
+from realworthy.identification.linearised import Linearised, begin, linearise
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
 from realworthy.identification.scan import look_around
@@ -68,7 +67,7 @@ def fit_least_squares(
         reduced_chi2=at.variance,
         inflation=inflation,
         outlier_share=float(np.mean(at.weights < 1)),
-        converged=found.converged,
+        ending=found.ending,
         warnings=collect_warnings(problem, found, diverged),
         trace=found.trace,
         seconds=time.perf_counter() - began,
@@ -145,11 +144,17 @@ def collect_warnings(
                     f"{parameter.name} lies on its {end} bound, {e:.4g} "
                     f"{parameter.unit}: its interval is one-sided."
                 )
-    if not found.converged:
-        last = found.trace[-1]
+    last = found.trace[-1]
+    left = f"a full step promises to lower the cost by {last.promised / last.cost:.2g}"
+    if found.ending is Ending.ROUGH:
         said.append(
-            f"Not converged after {len(found.trace) - 1} steps: a full step promises "
-            f"to lower the cost by another {100 * last.promised / last.cost:.2g} %."
+            f"The cost is rough, as dry friction and contacts make it: {left} of "
+            "itself, and steps do not keep that. Try other starts."
+        )
+    elif found.ending is Ending.SPENT:
+        said.append(
+            f"Not converged after {len(found.trace) - 1} steps: {left} of itself. "
+            "Allow more iterations."
         )
     lost = [problem.space.names[i] for i in at.jacobian.lost]
     if lost:

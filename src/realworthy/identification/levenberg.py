@@ -4,14 +4,21 @@ Each iteration is two batches of worlds: one for all derivatives, and one that t
 several dampings of the step at once, of which the best is taken.
 """
 
+import enum
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.identification.covariance import estimate_autocorrelation
-from realworthy.identification.differences import Colouring, Jacobian, differentiate
-from realworthy.identification.normal import NormalEquations, Prior
+from realworthy.identification.differences import Colouring, differentiate
+from realworthy.identification.linearised import (
+    Linearised,
+    Point,
+    begin,
+    compute_costs,
+    linearise,
+)
+from realworthy.identification.normal import Prior
 from realworthy.identification.squares import SumOfSquares
 
 Floats = NDArray[np.float64]
@@ -26,6 +33,8 @@ _NEAR = 0.5
 """Share of the cost that a step promises; below it starts are worth estimating."""
 _HALF_SD = 0.25
 """Squared sd that may be left where kinks let no step get through."""
+_KEPT, _FLAT = 0.3, 1e-3
+"""Share of a promise that a good model keeps; share of the cost that is no progress."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -48,6 +57,16 @@ class LeastSquaresSettings:
     """Share of the cost that it may still promise at the end."""
 
 
+class Ending(enum.StrEnum):
+    """Why a search ended."""
+
+    CONVERGED = "converged"
+    ROUGH = "rough"
+    """Steps no longer keep what derivatives promise, as with much dry friction."""
+    SPENT = "spent"
+    """All iterations were used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Iteration:
     """One step of a fit."""
@@ -56,42 +75,11 @@ class Iteration:
     """Robust sum of squared residuals, priors included, before the step."""
     promised: float
     """By how much a full step would lower it, were the problem linear."""
+    fell: float
+    """By how much the step that was taken lowered it."""
     damping: float
     """Of the step that was taken; inf where none was."""
     z: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Where a search stands: (d,) z, (pieces, k) starts and (N,) residuals."""
-
-    z: Floats
-    starts: Floats
-    residuals: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Linearised:
-    """Everything linear about a point, and what a full step from it promises."""
-
-    point: Point
-    jacobian: Jacobian
-    limit: float
-    """Residual beyond which the loss is linear."""
-    weights: Floats
-    """(N,) 1, and less for outliers."""
-    equations: NormalEquations
-    cost: float
-    promised: float
-    variance: float
-    """s²: weighted squares per degree of freedom."""
-    rho: Floats
-    """ρ_1 … ρ_K: how residuals last."""
-
-    @property
-    def inflation(self) -> float:
-        """1 + 2 Σ |ρ_k|: how many residuals in a row say the same thing, at most."""
-        return float(1 + 2 * np.abs(self.rho).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +87,7 @@ class Minimum:
     """Where a search ended."""
 
     at: Linearised
-    converged: bool
+    ending: Ending
     trace: tuple[Iteration, ...]
 
 
@@ -133,58 +121,32 @@ def minimise(
             continue
         near |= at.promised < _NEAR * at.cost
         ladder = damping * (_LADDER[:2] if near else _LADDER)
-        spent = len(trace) >= settings.iterations
-        taken = None if small or spent else _try_steps(problem, at, ladder, prior)
-        damping = np.inf if taken is None else taken[1]
-        trace.append(Iteration(at.cost, at.promised, damping, point.z))
+        over = small or len(trace) >= settings.iterations or _is_flat(trace)
+        taken = None if over else _try_steps(problem, at, ladder, prior)
         if taken is None:
-            tolerable = _HALF_SD * at.variance * at.inflation
-            return Minimum(at, small or at.promised <= tolerable, tuple(trace))
-        length = np.abs(taken[0].z - point.z) / problem.coordinates.scale
-        reach = float(np.clip(0.3 * length.max(), settings.least_step, settings.step))
-        point, damping = taken[0], max(_LEAST, damping)
+            trace.append(Iteration(at.cost, at.promised, 0.0, np.inf, point.z))
+            return Minimum(at, _name_ending(at, small, trace, settings), tuple(trace))
+        trace.append(taken.describe(at))
+        length = np.abs(taken.point.z - point.z) / problem.coordinates.scale
+        shorter = max(settings.least_step, min(settings.step, 0.3 * length.max()))
+        kept = taken.fell > _KEPT * at.promised
+        reach = shorter if kept else settings.step
+        point, damping = taken.point, max(_LEAST, taken.damping)
 
 
-def begin(problem: SumOfSquares, z: Floats) -> Point:
-    """z with every start as measured."""
-    starts = np.zeros((len(problem.runs), problem.start_count))
-    return Point(z, starts, problem.residuals(z[None], starts[None]).values[0])
+@dataclass(frozen=True, slots=True)
+class _Step:
+    point: Point
+    damping: float
+    fell: float
 
-
-def linearise(
-    problem: SumOfSquares,
-    point: Point,
-    jacobian: Jacobian,
-    prior: Prior,
-    outlier: float,
-    most: float = np.inf,
-) -> Linearised:
-    """The problem around a point; residuals beyond `most`, or less, are outliers."""
-    residuals, bounds = point.residuals, problem.coordinates
-    limit = min(most, _find_limit(residuals, outlier))
-    weights = np.minimum(1.0, limit / np.maximum(np.abs(residuals), limit))
-    equations = NormalEquations(
-        jacobian, residuals, weights, problem.runs, point.starts, prior, point.z
-    )
-    step = equations.step(0.0, bounds.lower - point.z, bounds.upper - point.z)
-    freedom = max(1, len(residuals) - len(point.z))
-    held = np.sqrt(weights) * residuals
-    return Linearised(
-        point=point,
-        jacobian=jacobian,
-        limit=limit,
-        weights=weights,
-        equations=equations,
-        cost=float(_costs(point.z, point.starts, residuals, prior, limit)),
-        promised=equations.predict(*step),
-        variance=float(held @ held) / freedom,
-        rho=estimate_autocorrelation(held, problem.series),
-    )
+    def describe(self, at: Linearised) -> Iteration:
+        return Iteration(at.cost, at.promised, self.fell, self.damping, at.point.z)
 
 
 def _try_steps(
     problem: SumOfSquares, at: Linearised, dampings: Floats, prior: Prior
-) -> tuple[Point, float] | None:
+) -> _Step | None:
     """The best of several damped steps; None where no damping lowers the cost."""
     bounds, z = problem.coordinates, at.point.z
     lowest = np.maximum(bounds.lower - z, -_FURTHEST * bounds.scale)
@@ -194,26 +156,28 @@ def _try_steps(
         new_z = np.clip(z + [dz for dz, _ in steps], bounds.lower, bounds.upper)
         starts = at.point.starts + np.array([ds for _, ds in steps])
         residuals = problem.residuals(new_z, starts).values
-        costs = _costs(new_z, starts, residuals, prior, at.limit)
+        costs = compute_costs(new_z, starts, residuals, prior, at.limit)
         best = int(np.argmin(costs))
-        promised = at.equations.predict(*steps[best])
-        if at.cost - costs[best] > _WORTHWHILE * promised > 0:
+        fell = at.cost - float(costs[best])
+        if fell > _WORTHWHILE * at.equations.predict(*steps[best]) > 0:
             found = Point(new_z[best], starts[best], residuals[best])
-            return found, float(dampings[best])
+            return _Step(found, float(dampings[best]), fell)
         dampings = 10 * dampings[-1] * _LADDER[1:]
     return None
 
 
-def _find_limit(residuals: Floats, outlier: float) -> float:
-    spread = float(np.median(np.abs(residuals))) / 0.6745
-    return outlier * max(1.0, spread)
+def _is_flat(trace: list[Iteration]) -> bool:
+    """Whether the last two steps kept little of their promise and led nowhere."""
+    last = trace[-2:]
+    return len(last) == 2 and all(
+        step.fell < _KEPT * step.promised and step.fell < _FLAT * step.cost
+        for step in last
+    )
 
 
-def _costs(
-    z: Floats, starts: Floats, residuals: Floats, prior: Prior, limit: float
-) -> Floats:
-    """(…,) Huber's loss, r² and 2 c |r| − c² beyond c, with what priors add."""
-    size = np.abs(residuals)
-    inner = np.minimum(size, limit)
-    loss = np.sum(inner * (2 * size - inner), axis=-1)
-    return loss + np.sum(starts**2, axis=(-2, -1)) + prior.cost(z)
+def _name_ending(
+    at: Linearised, small: bool, trace: list[Iteration], settings: LeastSquaresSettings
+) -> Ending:
+    if small or at.promised <= _HALF_SD * at.variance * at.inflation:
+        return Ending.CONVERGED
+    return Ending.SPENT if len(trace) > settings.iterations else Ending.ROUGH

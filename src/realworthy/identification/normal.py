@@ -103,7 +103,8 @@ class NormalEquations:
             [self.zs.transpose(0, 2, 1), self.gradient_s[..., None]], axis=2
         )
         solved = np.linalg.solve(ss, right)
-        gain, shift = solved[..., :-1], -solved[..., -1]
+        gain = np.asarray(solved[..., :-1], dtype=np.float64)
+        shift = np.asarray(-solved[..., -1], dtype=np.float64)
         hessian = zz - np.einsum("pik,pkj->ij", self.zs, gain)
         gradient = self.gradient_z + np.einsum("pik,pk->i", self.zs, shift)
         return hessian, gradient, gain, shift

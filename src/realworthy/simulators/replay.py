@@ -26,6 +26,8 @@ from realworthy.twins.structure import set_timestep
 Floats = NDArray[np.float64]
 _ROOM = 4_000_000
 """Numbers that are simulated before only the rows among them are kept."""
+_STRETCH = 1.01
+"""How much longer than the twin's own a time step may be, for clocks that are off."""
 _ITERATIONS = 100
 """Of the solver of constraints, at least; it rarely takes ten."""
 _SAME_CLOCK = 2e-4
@@ -245,7 +247,7 @@ class _Tracks:
 def _bind_at(twin: Twin, rate: float, space: ParameterSpace | None) -> BoundTwin:
     """The twin with a time step of which a row is a whole number."""
     nominal = float(twin.compiled.model.opt.timestep)
-    per_row = max(1, int(np.ceil(1 / rate / nominal - 1e-3)))
+    per_row = max(1, int(np.ceil(1 / rate / (_STRETCH * nominal))))
     timed = twin.edited(partial(set_timestep, timestep=1 / rate / per_row))
     return bind(timed.edited(_solve_exactly), space)
 

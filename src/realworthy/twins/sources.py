@@ -1,13 +1,13 @@
 """Where a model comes from: a built-in name, MJCF, URDF, or MuJoCo Menagerie."""
 
 import math
-import os
 import re
 from pathlib import Path
 
 import mujoco
 
-from realworthy.errors import BadModel, MissingFile, RealworthyError, UnknownName
+from realworthy.artefacts import check_readable
+from realworthy.errors import BadModel, RealworthyError, UnknownName
 
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
 MENAGERIE_PREFIX = "menagerie:"
@@ -55,10 +55,9 @@ def load_spec(reference: str, folder: Path) -> mujoco.MjSpec:
 
 def read_spec(path: Path) -> mujoco.MjSpec:
     """A parsed MJCF or URDF file, every joint, body and actuator with a name."""
-    if not os.path.isfile(path):
-        if os.path.isdir(path):
-            raise BadModel(f"{path} is a folder, not a model.")
-        raise MissingFile(path)
+    check_readable(path)
+    if path.is_dir():
+        raise BadModel(f"{path} is a folder, not a model.")
     if path.suffix not in MODEL_SUFFIXES:
         raise BadModel(
             f"{path} is not a model: MuJoCo reads .xml (MJCF) and .urdf files.",
