@@ -1,4 +1,4 @@
-"""A problem around one point: robust weights, normal equations, what a step promises."""
+"""A problem around one point: weights, normal equations, what a step promises."""
 
 from dataclasses import dataclass
 
@@ -63,7 +63,7 @@ def linearise(
     """The problem around a point; residuals beyond `most`, or less, are outliers."""
     residuals, bounds = point.residuals, problem.coordinates
     limit = min(most, _find_limit(residuals, outlier))
-    weights = np.minimum(1.0, limit / np.maximum(np.abs(residuals), limit))
+    weights = np.minimum(1.0, limit / np.maximum(np.abs(residuals), 1e-12))
     equations = NormalEquations(
         jacobian, residuals, weights, problem.runs, point.starts, prior, point.z
     )

@@ -1,8 +1,7 @@
 """Worlds on all cores of the CPU, through MuJoCo's own batch."""
 
-import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
@@ -223,9 +222,17 @@ class MujocoCpu(Simulator):
         control = np.asarray(control, dtype=np.float64)
         if self._laws or self._effects or self._has_pushes:
             return self._rollout_by_substeps(control)
-        with _silence():
-            recorded = ("qpos", "qvel")
-            out = self._batch.rollout(control.shape[1], control, record=recorded)
+        count = control.shape[1]
+        out = {
+            name: np.full(
+                (self.world_count, count, self._batch.bind(name).shape[1]), np.nan
+            )
+            for name in ("qpos", "qvel")
+        }
+        try:
+            self._batch.rollout(count, control, record=tuple(out), out=out)
+        except SimulationError as error:
+            self._outcomes[error.ids] = Outcome.DIVERGED
         self._note_outcomes()
         return out["qpos"], out["qvel"]
 
@@ -276,8 +283,7 @@ class MujocoCpu(Simulator):
 
     def _advance(self, alive: NDArray[np.intp] | None, substeps: int) -> None:
         try:
-            with _silence():
-                self._batch.step(alive, substeps, _VELOCITY_STAGE)
+            self._batch.step(alive, substeps, _VELOCITY_STAGE)
         except SimulationError as error:
             self._outcomes[error.ids] = Outcome.DIVERGED
 
@@ -317,18 +323,6 @@ class MujocoCpu(Simulator):
 
     def _fill_sensor_histories(self, ids: NDArray[np.intp]) -> None:
         fill_sensor_histories(self._batch, self.bound.model, ids)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Keeps MuJoCo's warnings, which become outcomes, off the console and log file."""
-    loud, quiet = mujoco.MjLogConfig.get(), mujoco.MjLogConfig.get()
-    quiet.logto_console = quiet.logto_file = False
-    quiet.set()
-    try:
-        yield
-    finally:
-        loud.set()
 
 
 def _history_places(
