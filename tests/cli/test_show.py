@@ -208,7 +208,7 @@ def test_importers(run: Run):
 def test_a_belief_file(run: Run, tmp_path: Path):
     space = load_twin("pendulum").space.select(["joint.damping"])
     belief = GaussianBelief(space, [np.log(0.1)], [[0.01]])
-    save_belief(tmp_path / "my.belief.yaml", belief)
+    save_belief(belief, tmp_path / "my.belief.yaml")
     found = run("show", "my.belief.yaml", "--json", "belief.json")
     assert found.out.startswith("Belief about 1 parameter\n")
     assert read(tmp_path / "belief.json")["mean"]["joint.damping"] == pytest.approx(

@@ -6,7 +6,9 @@ import pytest
 from realworthy.errors import BadRecording
 from realworthy.gap import measure
 from realworthy.recordings import Recording, Sidecar, load_recording
-from realworthy.twins import load_twin
+from realworthy.simulators import MujocoCpu, record
+from realworthy.twins import builtin_names, load_twin
+from realworthy.twins.structure import hang
 
 from .conftest import JOINTS, shadow
 
@@ -61,7 +63,7 @@ def test_what_was_assumed_is_said(arm):
     signals["tail.position"] = np.zeros(len(recording.time))
     partial = Recording(recording.time, signals, recording.sidecar)
     said = measure(arm, partial).recordings[0].assumptions
-    assert "elbow.command was not recorded; it rests at the home pose." in said
+    assert "elbow.command rests at the home pose: it was not recorded." in said
     assert "Recorded but not in the twin: tail." in said
 
 
@@ -82,3 +84,52 @@ def test_commands_of_another_kind_are_not_mistaken(arm):
     torque = recording.with_sidecar(Sidecar(command_kind="torque"))
     with pytest.raises(BadRecording, match="which takes position commands"):
         measure(arm, torque)
+
+
+def test_degrees_are_seen_against_the_range_of_the_joint():
+    twin = load_twin("arm")
+    time = np.arange(200) / 100
+    degrees = 40 * np.sin(time)
+    recording = Recording(
+        time, {"elbow_flex.position": degrees, "elbow_flex.command": 0.7 * np.sin(time)}
+    )
+    with pytest.raises(BadRecording, match="reaches 40, and the joint of twin 'arm'"):
+        measure(twin, recording)
+
+
+def test_a_command_of_the_wrong_kind_is_not_called_unrecorded(arm):
+    recording = shadow(arm, {"elbow.damping": 0.4}, seed=1, seconds=2.0)
+    motors = load_twin("double_pendulum")
+    signals = {
+        "shoulder.position": recording.signals["shoulder.position"],
+        "shoulder.command": recording.signals["shoulder.command"],
+        "elbow.position": recording.signals["elbow.position"],
+        "elbow.torque": recording.signals["elbow.torque"],
+    }
+    told = Recording(recording.time, signals, Sidecar(command_kind="position"))
+    said = " ".join(measure(motors, told).recordings[0].assumptions)
+    assert "shoulder.command is a position, and the twin takes torque there" in said
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_a_twin_measured_against_itself_has_no_gap(name: str):
+    twin = load_twin(name)
+    simulator = MujocoCpu(twin, 1)
+    wave = 0.05 * np.sin(0.08 * np.arange(200))[:, None]
+    commands = np.array(simulator.array("ctrl")[0]) + wave
+    gap = measure(twin, record(simulator, commands)[0])
+    assert gap.replay.position_rmse < 1e-4
+    assert max(gap.horizons.values()) < 5e-3  # feet that have just touched down
+    for joint, torque in gap.recordings[0].forces.rms.items():
+        assert torque < 2 * gap.recordings[0].forces.floor[joint] + 1e-3
+
+
+def test_a_legged_robot_whose_base_was_not_recorded_hangs():
+    twin = load_twin("quadruped")
+    hanging = MujocoCpu(twin.edited(hang), 1)
+    wave = 0.2 * np.sin(0.08 * np.arange(200))[:, None]
+    commands = np.array(hanging.array("ctrl")[0]) + wave
+    gap = measure(twin, record(hanging, commands)[0])
+    assert gap.replay.position_rmse < 1e-4
+    said = gap.recordings[0].assumptions[0]
+    assert said.startswith("The motion of the base was not recorded: it hangs still")

@@ -7,7 +7,7 @@ from realworthy.gap.forces import measure_forces
 from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import estimate_states
 from realworthy.gap.transition import measure_transition
-from realworthy.simulators.replay import lay_out
+from realworthy.simulators.replay import Replayer, lay_out
 
 from .conftest import JOINTS, shadow
 
@@ -24,7 +24,7 @@ def test_the_force_gap_points_at_the_joint_whose_damping_is_wrong(arm, seed: int
     """20 seeds: largest on that joint, and 0.5·b·q̇ within 15 %."""
     joint = JOINTS[seed % 3]
     track, states, _ = look(arm, {f"{joint}.damping": 0.6}, seed)
-    gap = measure_forces(track, states)
+    gap = measure_forces(track, states, Replayer(track, 1).play().position[0])
     excess = {j: np.sqrt(max(gap.rms[j] ** 2 - gap.floor[j] ** 2, 0)) for j in JOINTS}
     assert max(excess, key=excess.__getitem__) == joint
     speed = states.velocity[gap.rows, JOINTS.index(joint)]

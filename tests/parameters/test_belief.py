@@ -218,7 +218,7 @@ def test_files_bring_a_belief_back_to_the_bit(kind, gaussian, space, tmp_path):
         "samples": SampleBelief(space, gaussian.sample(7, seed=0), np.arange(1.0, 8)),
     }[kind]
     path = tmp_path / "x.belief.yaml"
-    save_belief(path, belief)
+    save_belief(belief, path)
     back = load_belief(path)
     np.testing.assert_array_equal(back.sample(9, seed=1), belief.sample(9, seed=1))
     assert back.space == belief.space
@@ -258,7 +258,7 @@ def test_a_belief_beyond_the_bounds_is_refused(space):
 
 def test_a_bad_belief_in_a_file_names_the_file(tmp_path, gaussian):
     path = tmp_path / "x.belief.yaml"
-    save_belief(path, gaussian)
+    save_belief(gaussian, path)
     path.write_text(path.read_text().replace("kind: gaussian", "kind: gauss"))
     path.write_text(path.read_text().replace("type: gaussian", "type: gauss"))
     with pytest.raises(BadFile, match=r"x\.belief\.yaml"):

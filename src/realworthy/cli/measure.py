@@ -19,6 +19,11 @@ _GROWTH = {
     "saturated": "is as large after one row as ever after",
     "mixed": "grows in no single way",
 }
+_SIZES = {
+    "delay": "delay {:.3f} s",
+    "gain": "gain {:.2f}",
+    "bias": "bias {:+.3f}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def print_gap(gap: "Gap") -> None:
             "error",
             "noise",
             "missing torque [N·m]",
-            "and its noise",
+            "its floor",
             "differs by",
         ),
         [
@@ -130,14 +135,17 @@ def print_gap(gap: "Gap") -> None:
         [(s, error, gap.horizon_floor[s]) for s, error in gap.horizons.items()],
     )
     emit_note(
-        f"One row ahead: {step.error:.2g} of what changes in a row, "
-        f"{step.floor:.2g} by noise alone.",
+        f"One row ahead: {step.error:.2g} × what changes in a row (1: no better than "
+        f"no motion), {step.floor:.2g} × by noise alone.",
         style="",
     )
+    said: dict[str, list[str]] = {}
     for one in gap.recordings:
-        emit_note(f"{one.name}: the error {_GROWTH[one.growth.kind]}.", style="")
-        for assumption in one.assumptions:
-            emit_note(f"  {assumption}")
+        for words in (_describe_growth(one), *one.assumptions):
+            said.setdefault(words, []).append(one.name)
+    for words, names in said.items():
+        everywhere = len(names) == len(gap.recordings)
+        emit_note(words if everywhere else f"{', '.join(names)}: {words}", style="")
 
 
 def _mean(gap: "Gap", joint: str, name: str) -> float | None:
@@ -146,12 +154,22 @@ def _mean(gap: "Gap", joint: str, name: str) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+def _describe_growth(one: "RecordingGap") -> str:
+    growth = one.growth
+    ends = growth.saturates_at
+    levels_off = f", and levels off after about {ends:.2g} s" if ends else ""
+    return f"The error {_GROWTH[growth.kind]}{levels_off}."
+
+
 def _effects(recordings: "tuple[RecordingGap, ...]", joint: str) -> str:
-    """Names that explain a tenth or more of the joint's error in most recordings."""
-    counts: dict[str, int] = {}
+    """What explains a tenth or more of the joint's error in most recordings."""
+    found: dict[str, list[float]] = {}
     for one in recordings:
         if joint in one.comparison:
             for effect in one.comparison[joint].effects:
                 if effect.share >= 0.1:
-                    counts[effect.name] = counts.get(effect.name, 0) + 1
-    return ", ".join(n for n, count in counts.items() if 2 * count > len(recordings))
+                    found.setdefault(effect.name, []).append(effect.value)
+    usual = {
+        n: sum(v) / len(v) for n, v in found.items() if 2 * len(v) > len(recordings)
+    }
+    return ", ".join(_SIZES[name].format(value) for name, value in usual.items())

@@ -1,11 +1,13 @@
 """The gap as torque: what pushes each joint that the model does not know of?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.gap.states import States
+from realworthy.gap.noise import NoiseFloor
+from realworthy.gap.states import States, estimate_states
+from realworthy.recordings import Recording
 from realworthy.simulators.inverse import joint_inertia, missing_torques
 from realworthy.simulators.replay import Track
 
@@ -23,29 +25,51 @@ class ForceGap:
     rms: dict[str, float]
     """Joint → root mean square, accelerations smoothed over 30 ms."""
     floor: dict[str, float]
-    """Joint → what noise in the acceleration alone would give."""
+    """Joint → what noise and the method's own error would give."""
 
 
-def measure_forces(track: Track, states: States) -> ForceGap:
+def measure_forces(track: Track, states: States, simulated: Floats) -> ForceGap:
     """Inverse dynamics minus the model's own torques, on up to 4,000 rows.
 
-    Not valid with unmeasured contacts or an unmeasured moving base. Noise enters
-    through the acceleration, which is smoothed.
+    The floor holds noise in the acceleration, and the error of the method: the same
+    done to `simulated`, (rows, joints) positions of the twin's own replay, where
+    nothing is missing. Empty for a floating base, whose contacts nobody measured.
     """
     last = len(track.rows)
     rows = np.unique(np.linspace(0, last - 1, min(ROW_COUNT, last)).astype(np.intp))
-    found = missing_torques(
-        track,
-        rows,
-        states.position[rows],
-        states.velocity[rows],
-        states.acceleration[rows],
-    )
+    if track.base is not None:
+        return ForceGap(rows, np.empty((len(rows), 0)), {}, {})
+    found = _missing(track, states, rows)
+    method = _missing(track, _own_states(track, simulated), rows)
     rms = np.sqrt(np.mean(found**2, axis=0))
-    floor = states.acceleration_sd * joint_inertia(track)
+    noise = states.acceleration_sd * joint_inertia(track)
+    floor = np.hypot(noise, np.sqrt(np.mean(method**2, axis=0)))
     return ForceGap(
         rows=rows,
         torque=found,
         rms=dict(zip(track.joints, rms.tolist(), strict=True)),
         floor=dict(zip(track.joints, floor.tolist(), strict=True)),
     )
+
+
+def _missing(track: Track, states: States, rows: NDArray[np.intp]) -> Floats:
+    return missing_torques(
+        track,
+        rows,
+        states.position[rows],
+        states.velocity[rows],
+        states.acceleration[rows],
+    )
+
+
+def _own_states(track: Track, simulated: Floats) -> States:
+    """States of the replay, found from its positions as those of a recording are."""
+    names = [f"{joint}.position" for joint in track.joints]
+    signals = dict(zip(names, simulated.T, strict=True))
+    played = replace(
+        track,
+        recording=Recording(track.recording.time, signals),
+        position=simulated,
+    )
+    still = dict.fromkeys(track.joints, 0.0)
+    return estimate_states(played, NoiseFloor(still, still, still, "none"))

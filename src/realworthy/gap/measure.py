@@ -16,9 +16,13 @@ from realworthy.gap.transition import Transition, measure_transition
 from realworthy.recordings import Recording
 from realworthy.simulators.replay import Replayer, Track, is_sound, lay_out
 from realworthy.twins import Twin
+from realworthy.twins.commands import describe_commands
+from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
 _FINGERS = ("gripper", "jaw", "finger", "thumb")
+_FAR_OUT = 3.0
+"""Times its range that a joint must be out of it for another unit to be the cause."""
 _MANY_ROWS, _COMPARED_RATE = 6000, 100.0
 _LADDER = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """[s] horizons at which recordings of different rates are put together."""
@@ -157,6 +161,7 @@ def measure_recording(
 ) -> RecordingGap:
     """The gap on one recording."""
     track = lay_out(twin, recording)
+    check_ranges(track)
     noise = estimate_noise(recording, track.joints)
     states = estimate_states(track, noise)
     player = Replayer(track, 1, thread_count=1)
@@ -173,11 +178,28 @@ def measure_recording(
         noise=noise,
         replay=_replay_gap(track, simulated, diverged=not bool(is_sound(played)[0])),
         transition=transition,
-        forces=measure_forces(track, states),
+        forces=measure_forces(track, states, simulated),
         growth=classify_growth(transition.horizons, size, floor),
         comparison=_compare(track, simulated),
         assumptions=_assumptions(track, states),
     )
+
+
+def check_ranges(track: Track) -> None:
+    """Raises for positions that no joint of the twin can have, such as degrees."""
+    ranges = Layout(track.bound).joint_ranges()
+    for i, joint in enumerate(track.joints):
+        low, high = ranges[joint]
+        reach = float(np.abs(track.position[:, i]).max())
+        limit = max(abs(low), abs(high))
+        if reach > _FAR_OUT * limit:
+            raise BadRecording(
+                f"{track.recording.owner}: '{joint}.position' reaches {reach:.4g}, and "
+                f"the joint of twin '{track.bound.twin.name}' ends at {limit:.4g} rad.",
+                hint="If it is in degrees, put into the sidecar: mapping: "
+                f"{{{joint}.position: {{source: {joint}.position, "
+                "scale: 0.017453292519943295}}",
+            )
 
 
 def _compare(track: Track, simulated: Floats) -> dict[str, SignalComparison]:
@@ -217,9 +239,19 @@ def _replay_gap(track: Track, simulated: Floats, *, diverged: bool) -> ReplayGap
 
 def _assumptions(track: Track, states: States) -> tuple[str, ...]:
     said = []
+    if track.hangs:
+        said.append(
+            "The motion of the base was not recorded: it hangs still above the floor."
+        )
+    if track.recording.sidecar.command_kind is None:
+        kinds = {line.kind for line in describe_commands(track.bound)}
+        said.append(
+            f"Commands are taken as {' and '.join(sorted(kinds))}, as the twin's are: "
+            "the sidecar does not say command_kind."
+        )
     for command, source in track.inputs.sources.items():
         if command in track.inputs.constant:
-            said.append(f"{command} was not recorded; it rests at the home pose.")
+            said.append(f"{command} rests at the home pose: {source}.")
         elif source != command:
             said.append(f"{command} is driven by {source}.")
     lost = [j for j, s in states.velocity_source.items() if s == "differentiated"]

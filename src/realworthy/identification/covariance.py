@@ -42,13 +42,19 @@ def estimate_autocorrelation(residuals: Floats, series: Sequence[slice]) -> Floa
     if sums[0] <= 0:
         return np.zeros(0)
     rho = sums[1:] / sums[0]
-    chance = max(0.05, 4 / np.sqrt(len(residuals)))
-    standing_out = np.flatnonzero(np.abs(rho) > chance)
-    if not len(standing_out):
+    last = _find_last(np.abs(rho), 1 / np.sqrt(len(residuals)))
+    if last == 0:
         return np.zeros(0)
-    last = int(standing_out[-1]) + 1
     fade = np.clip(2 - np.arange(1, most + 1) / last, 0, 1)
     return (rho * fade)[: 2 * last]
+
+
+def _find_last(size: Floats, chance: float) -> int:
+    """The last lag that stands out: by four sd anywhere, by two in a row from lag 1."""
+    far = np.flatnonzero(size > max(0.05, 4 * chance))
+    faint = np.flatnonzero(size <= 2 * chance)
+    row = int(faint[0]) if len(faint) else len(size)
+    return max(int(far[-1]) + 1 if len(far) else 0, row if row > 1 else 0)
 
 
 def compute_covariance(
@@ -77,4 +83,7 @@ def compute_covariance(
     values, vectors = np.linalg.eigh(0.5 * (spread + spread.T))
     values = np.maximum(values, 1.0)
     root = np.linalg.solve(factor.T, vectors * np.sqrt(values))
-    return variance * root @ root.T, float(values.mean())
+    inflation = float(values.mean())
+    # lasting residuals are fewer than they seem, and the fit has used some of them up
+    used = len(values) * (inflation - 1) / len(sensitivity)
+    return variance / max(0.5, 1 - used) * root @ root.T, inflation

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from realworthy.identification.squares import SumOfSquares
 
 Floats = NDArray[np.float64]
-START_STEP = 0.3
-"""Standard deviations by which starts are moved."""
+_START_STEP = 30.0
+"""Standard deviations by which starts are moved, over the step of z."""
 _FAINT, _FAINT_START = 0.05, 0.2
 """Share of a column's length on a joint below which it does not count as moving it."""
 _NOTHING = 0.1
@@ -59,6 +59,7 @@ def differentiate(
     difference is one-sided.
     """
     d, k = len(z), problem.start_count
+    start_step = _START_STEP * step
     if colouring is None:
         colouring = _tell_all_apart(problem, d + k)
     columns = np.arange(d + k if by_start else d)
@@ -71,12 +72,12 @@ def differentiate(
         for group in range(len(names)):
             own = columns[groups == group]
             candidates.append(np.where(np.isin(np.arange(d), own), to, z))
-            off = START_STEP * sign * np.isin(np.arange(d, d + k), own)
+            off = start_step * sign * np.isin(np.arange(d, d + k), own)
             moved.append(starts + off)
     found = problem.residuals(np.array(candidates), np.array(moved))
     ahead, behind = np.split(found.values, 2)
     blown = found.diverged[: len(names)] | found.diverged[len(names) :]
-    width = np.concatenate([above - below, np.full(k, 2 * START_STEP)])
+    width = np.concatenate([above - below, np.full(k, 2 * start_step)])
     out = np.zeros((found.values.shape[1], d + k))
     for column, group in zip(columns, groups, strict=True):
         if not blown[group]:

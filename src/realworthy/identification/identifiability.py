@@ -65,7 +65,8 @@ def check_identifiability(
     known = bounds.tolerance(z, tolerance)
     for name, wanted in (tolerances or {}).items():
         known[space.index(name)] = wanted
-    sd = slope * np.sqrt(np.diag(np.linalg.inv(information)))
+    covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    sd = slope * np.sqrt(np.diag(covariance))
     sd_alone = slope / np.sqrt(np.diag(information))
     directions = _find_directions(space.names, information, known / slope)
     pushed = _find_pushed(problem, point, coarse, believed)
@@ -73,13 +74,14 @@ def check_identifiability(
     smooth = _compare(coarse.by_z, fine.by_z)
     findings = []
     for i, parameter in enumerate(space):
-        partners = _find_partners(parameter.name, directions)
+        partners: tuple[str, ...] = ()
         if pushed[i]:
             verdict = Verdict.AT_BOUND
         elif sd_alone[i] > known[i]:
             verdict = Verdict.NOT_EXCITED
-        elif sd[i] > known[i] and partners:
+        elif sd[i] > known[i]:
             verdict = Verdict.ONLY_IN_COMBINATION
+            partners = _find_partners(i, space.names, directions, covariance)
         else:
             verdict = Verdict.IDENTIFIED
         findings.append(
@@ -125,10 +127,20 @@ def _find_directions(
     return tuple(found)
 
 
-def _find_partners(name: str, directions: tuple[Direction, ...]) -> tuple[str, ...]:
-    """The others of those directions to which a parameter belongs."""
-    own = [d for d in directions if name in dict(d.parts)]
-    others = [other for d in own for other, _ in d.parts if other != name]
+def _find_partners(
+    i: int,
+    names: tuple[str, ...],
+    directions: tuple[Direction, ...],
+    covariance: Floats,
+) -> tuple[str, ...]:
+    """The others of its directions, or those with which its errors go together."""
+    own = [d for d in directions if names[i] in dict(d.parts)]
+    others = [other for d in own for other, _ in d.parts if other != names[i]]
+    if not others:
+        sd = np.sqrt(np.diag(covariance))
+        together = np.abs(covariance[i] / (sd[i] * sd))
+        together[i] = 0.0
+        others = [n for n, share in zip(names, together, strict=True) if share > 0.5]
     return tuple(dict.fromkeys(others))
 
 

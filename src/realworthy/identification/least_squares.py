@@ -33,6 +33,10 @@ _ROUGHLY = 0.05
 """Share of the cost by which it may still fall when that beginning is over."""
 _POOR, _LITTLE = 10.0, 0.3
 """Reduced χ² and promised share of the cost that make a fit look around first."""
+_LONGER, _WORSE = (2.0, 3.0), 1.05
+"""Lengths of pieces to go on with, and how much larger their reduced χ² may be."""
+_SOON = 12
+"""Iterations in which a fit to longer pieces must converge."""
 _WIDE = 5.0
 """Scales of z that a prior is wide where there is neither belief nor box."""
 
@@ -55,15 +59,16 @@ def fit_least_squares(
     believed = to_prior(problem, prior, z)
     z, colouring = _approach(problem, z, believed, settings)
     found = minimise(problem, z, believed, settings, colouring=colouring)
+    longest, found = _lengthen(problem, found, believed, settings)
     at, diverged = found.at, problem.diverged_count - counts[1]
-    covariance, inflation = estimate_covariance(problem, at)
+    covariance, inflation = estimate_covariance(longest, at)
     return Fit(
         space=problem.space,
         z=at.point.z,
         covariance_z=covariance,
         starts=at.point.starts,
         residuals=at.point.residuals,
-        rmse=problem.rmse(at.point.residuals),
+        rmse=longest.rmse(at.point.residuals),
         reduced_chi2=at.variance,
         inflation=inflation,
         outlier_share=float(np.mean(at.weights < 1)),
@@ -107,26 +112,48 @@ def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
 
 def _approach(
     problem: Problem, z: Floats, prior: Prior, settings: LeastSquaresSettings
-) -> tuple[Floats, Colouring]:
+) -> tuple[Floats, Colouring | None]:
     """Where a rough fit to a few pieces leads; what they do not tell stays.
 
     Where residuals are large and yet no step promises much, it looks around first.
+    Also says which columns can be moved together from there on.
     """
     few = problem.thinned(max(2, len(problem.pieces) // _FEW))
     point = begin(few, z)
     jacobian = differentiate(few, z, point.starts, step=settings.step)
     at = linearise(few, point, jacobian, prior, settings.outlier)
-    if at.variance > _POOR and at.promised < _LITTLE * at.cost:
-        z, colouring = look_around(few, z)
-    else:
-        colouring = colour(few, jacobian)
-    held = np.diag(1 / problem.coordinates.scale**2)
-    held = Prior(z, prior.precision + held)
-    roughly = dataclasses.replace(settings, share=_ROUGHLY)
-    found = minimise(few, z, held, roughly, colouring=colouring).at.point
-    exact = differentiate(few, found.z, found.starts, step=settings.step)
+    colouring = colour(few, jacobian)
+    if at.promised > _ROUGHLY * at.cost or at.variance > _POOR:
+        if at.variance > _POOR and at.promised < _LITTLE * at.cost:
+            z, colouring = look_around(few, z)
+        narrow = np.diag(1 / problem.coordinates.scale**2)
+        held = Prior(z, prior.precision + narrow)
+        roughly = dataclasses.replace(settings, share=_ROUGHLY)
+        point = minimise(few, z, held, roughly, colouring=colouring).at.point
+        if problem.labels.any():  # more than one joint
+            jacobian = differentiate(few, point.z, point.starts, step=settings.step)
+            colouring = colour(few, jacobian)
     problem.take_counts(few)
-    return found.z, colour(few, exact)
+    return point.z, colouring
+
+
+def _lengthen(
+    problem: Problem, found: Minimum, prior: Prior, settings: LeastSquaresSettings
+) -> tuple[Problem, Minimum]:
+    """Where starts are forgotten: longer pieces from a near estimate tell more.
+
+    Goes on while residuals stay what they were.
+    """
+    soon = dataclasses.replace(settings, iterations=_SOON)
+    for factor in _LONGER if problem.horizon.grows else ():
+        longer = problem.cut_anew(factor * problem.horizon.seconds)
+        tried = minimise(longer, found.at.point.z, prior, soon)
+        problem.take_counts(longer)
+        worse = tried.at.variance > _WORSE * found.at.variance
+        if worse or tried.ending is not Ending.CONVERGED:
+            break
+        problem, found = longer, tried
+    return problem, found
 
 
 def collect_warnings(

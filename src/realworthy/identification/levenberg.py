@@ -31,10 +31,12 @@ _FURTHEST = 2.0
 """Longest step in scales of z."""
 _NEAR = 0.5
 """Share of the cost that a step promises; below it starts are worth estimating."""
-_HALF_SD = 0.25
+_ONE_SD = 1.0
 """Squared sd that may be left where kinks let no step get through."""
-_KEPT, _FLAT = 0.3, 1e-3
-"""Share of a promise that a good model keeps; share of the cost that is no progress."""
+_KEPT = 0.3
+"""Share of a promise that a good model keeps."""
+_FLAT, _LITTLE = 1e-3, 1e-2
+"""Shares of the cost that are no progress, and nothing to speak of."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -44,8 +46,8 @@ class LeastSquaresSettings:
     iterations: int = 50
     step: float = 1e-2
     """Of differences, in scales of z: one percent for what has a log transform."""
-    least_step: float = 1e-3
-    """What it shrinks to as steps become small: kinks of dry friction stay outside."""
+    least_step: float = 1e-4
+    """What it shrinks to as steps become small."""
     outlier: float = 3.0
     """Residuals beyond this many sd count linearly (Huber); inf: plain squares.
 
@@ -114,7 +116,7 @@ def minimise(
         )
         at = linearise(problem, point, jacobian, prior, settings.outlier, limit)
         limit = at.limit
-        enough = settings.promise * at.variance * at.inflation
+        enough = min(settings.promise * at.variance * at.inflation, _FLAT * at.cost)
         small = at.promised <= max(enough, settings.share * at.cost)
         if small and not near:
             near = True  # only the starts are left to estimate
@@ -128,9 +130,12 @@ def minimise(
             return Minimum(at, _name_ending(at, small, trace, settings), tuple(trace))
         trace.append(taken.describe(at))
         length = np.abs(taken.point.z - point.z) / problem.coordinates.scale
-        shorter = max(settings.least_step, min(settings.step, 0.3 * length.max()))
-        kept = taken.fell > _KEPT * at.promised
-        reach = shorter if kept else settings.step
+        shorter = max(settings.least_step, min(settings.step, 0.1 * length.max()))
+        if taken.fell > _KEPT * at.promised:
+            reach = shorter
+        else:  # beyond kinks where it was short, out of curves where it was long
+            is_long = reach > 2 * shorter or reach == settings.step
+            reach = settings.least_step if is_long else settings.step
         point, damping = taken.point, max(_LEAST, taken.damping)
 
 
@@ -178,6 +183,7 @@ def _is_flat(trace: list[Iteration]) -> bool:
 def _name_ending(
     at: Linearised, small: bool, trace: list[Iteration], settings: LeastSquaresSettings
 ) -> Ending:
-    if small or at.promised <= _HALF_SD * at.variance * at.inflation:
+    left = min(_ONE_SD * at.variance * at.inflation, _LITTLE * at.cost)
+    if small or at.promised <= left:
         return Ending.CONVERGED
     return Ending.SPENT if len(trace) > settings.iterations else Ending.ROUGH

@@ -22,6 +22,16 @@ _FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Horizon:
+    """After how long pieces begin anew, and why."""
+
+    seconds: float
+    why: str = "Pieces are as long as was asked for."
+    grows: bool = False
+    """Whether an error of the start grows, by e within this time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """Rows of one recording that are simulated from a start of their own."""
 
@@ -45,30 +55,29 @@ def cut(track: Track, recording: int, horizon: float) -> list[Piece]:
 
 
 def choose_horizon(
-    tracks: Sequence[Track], states: Sequence[States], z_samples: Floats
-) -> tuple[float, str]:
-    """Seconds after which pieces begin anew, and why, in words.
-
-    `z_samples` (1, d) is the e at which the growth of a wrong start is watched.
-    """
+    tracks: Sequence[Track], states: Sequence[States], e: Floats
+) -> Horizon:
+    """When pieces should begin anew, watching how wrong starts grow at (d,) e."""
     growth = [
-        _watch_growth(track, state, z_samples)
+        _watch_growth(track, state, e)
         for track, state in zip(tracks, states, strict=True)
     ]
     folds = [fold for fold in growth if fold is not None]
     if folds:
-        horizon = min(folds)
-        return horizon, (
-            f"A small error of the start grows e-fold in {horizon:.2g} s, so "
-            f"recordings are simulated in pieces of that length."
+        fold = min(folds)
+        why = (
+            f"A small error of the start grows e-fold in {fold:.2g} s, so recordings "
+            "are simulated in pieces, of that length at first."
         )
+        return Horizon(fold, why, grows=True)
     longest = max(track.recording.duration for track in tracks)
     if longest > _LONG:
-        return _CUT, (
+        why = (
             f"Recordings of up to {longest:.0f} s are simulated in pieces of "
             f"{_CUT:g} s, each from a start of its own."
         )
-    return np.inf, "Every recording is simulated as a whole from its first row."
+        return Horizon(_CUT, why)
+    return Horizon(np.inf, "Every recording is simulated as a whole.")
 
 
 def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
@@ -79,7 +88,7 @@ def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
         return None
     starts = np.unique(np.linspace(0, rows - 1 - length, _STARTS).astype(np.intp))
     player = Replayer(track, 2 * len(starts))
-    player.simulator.write(np.repeat(e, 2 * len(starts), axis=0))
+    player.simulator.write(e)
     first = np.concatenate([starts, starts])
     position, velocity = states.position[first], states.velocity[first]
     kick = 1e-3 * np.ptp(track.position, axis=0) + 1e-6

@@ -11,7 +11,7 @@ from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import estimate_states
 from realworthy.identification.blocks import Block, Channel, Crowd, Source
 from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.pieces import Piece, choose_horizon, cut
+from realworthy.identification.pieces import Horizon, Piece, choose_horizon, cut
 from realworthy.identification.squares import Evaluated, SumOfSquares
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording, distinct_names
@@ -62,20 +62,17 @@ class Problem(SumOfSquares):
             2 * max(len(track.joints) for track in self.tracks) * estimate_starts
         )
         """Numbers per piece that describe its start: positions, then velocities."""
-        self.notes: tuple[str, ...] = ()
-        """What was decided from the data, in words."""
         if horizon is None:
             states = [source.states for source in self._sources]
-            nominal = self.coordinates.from_z(self.start_z)[None]
-            horizon, why = choose_horizon(self.tracks, states, nominal)
-            self.notes = (why,)
+            e = self.coordinates.from_z(self.start_z)
+            self.horizon = choose_horizon(self.tracks, states, e)
+        else:
+            self.horizon = Horizon(horizon)
         self.evaluation_count = 0
         """Candidates that were simulated so far."""
         self.diverged_count = 0
         """How many of them blew up."""
-        self._arrange(
-            [p for i, track in enumerate(self.tracks) for p in cut(track, i, horizon)]
-        )
+        self._arrange(self._cut(self.horizon.seconds))
 
     @property
     def start_z(self) -> Floats:
@@ -95,10 +92,12 @@ class Problem(SumOfSquares):
 
     def thinned(self, every: int) -> "Problem":
         """The same problem with one piece out of `every`; it counts for itself."""
-        fewer = copy.copy(self)
-        fewer.evaluation_count = fewer.diverged_count = 0
-        fewer._arrange(self.pieces[min(every // 2, len(self.pieces) - 1) :: every])
-        return fewer
+        first = min(every // 2, len(self.pieces) - 1)
+        return self._with_pieces(self.pieces[first::every])
+
+    def cut_anew(self, seconds: float) -> "Problem":
+        """The same problem in pieces of another length; it counts for itself."""
+        return self._with_pieces(self._cut(seconds))
 
     def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
         """Residuals of n candidates: (n, d) coordinates and (n, pieces, k) starts."""
@@ -139,6 +138,15 @@ class Problem(SumOfSquares):
             }
             for name, joints in squares.items()
         }
+
+    def _cut(self, seconds: float) -> list[Piece]:
+        return [p for i, t in enumerate(self.tracks) for p in cut(t, i, seconds)]
+
+    def _with_pieces(self, pieces: Sequence[Piece]) -> "Problem":
+        other = copy.copy(self)
+        other.evaluation_count = other.diverged_count = 0
+        other._arrange(pieces)
+        return other
 
     def _arrange(self, pieces: Sequence[Piece]) -> None:
         """Groups pieces into blocks and gives each its place among the residuals."""

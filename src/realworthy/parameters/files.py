@@ -76,7 +76,7 @@ def from_text(text: BeliefText, space: ParameterSpace) -> Belief:
     return SampleBelief(space, text.samples, text.weights)
 
 
-def save_belief(path: Path | str, belief: Belief, *, overwrite: bool = False) -> None:
+def save_belief(belief: Belief, path: Path | str, *, overwrite: bool = False) -> None:
     """Writes `*.belief.yaml`, whole or not at all."""
     file = BeliefFile(list(belief.space), to_text(belief))
     artefacts.save(path, file, overwrite=overwrite)

@@ -21,7 +21,7 @@ class Inputs:
 
     values: Floats
     sources: dict[str, str]
-    """Command of the twin → signal of the recording, or why it is constant."""
+    """Command of the twin → signal of the recording, or why it rests."""
     constant: tuple[str, ...]
     """Commands that the recording does not have; they rest at the home pose."""
 
@@ -62,7 +62,10 @@ def _find(line: CommandLine, recording: Recording) -> tuple[Floats | None, str]:
     if line.kind == "voltage" and {duty, supply} <= set(recording.signals):
         volts = recording.signals[duty] * recording.signals[supply]
         return volts, f"{duty} × {supply}"
-    return None, "not recorded"
+    named = [name for name in names if name in recording.signals]
+    if named:
+        return None, f"{named[0]} is a {kind}, and the twin takes {line.kind} there"
+    return None, "it was not recorded"
 
 
 class Encoders:

@@ -16,12 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from realworthy.errors import BadRecording
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
+from realworthy.simulators.base import (
+    BaseMotion,
+    has_base,
+    is_floating,
+    join_bases,
+    read_base,
+)
 from realworthy.simulators.inputs import Encoders, Inputs, choose_inputs
 from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.simulator import Outcome
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.layout import Layout
-from realworthy.twins.structure import set_timestep
+from realworthy.twins.structure import hang, set_timestep
 
 Floats = NDArray[np.float64]
 _ROOM = 4_000_000
@@ -51,6 +58,10 @@ class Track:
     """(T, joints) measured [rad or m]."""
     velocity: Floats
     """(T, joints) measured, or differentiated where no velocity was recorded."""
+    base: BaseMotion | None = None
+    """How a floating base moved; None for a fixed one, or one that hangs."""
+    hangs: bool = False
+    """Whether a floating base was held still, since its motion was not recorded."""
 
     @property
     def timestep(self) -> float:
@@ -74,22 +85,32 @@ class Played:
 def lay_out(
     twin: Twin, recording: Recording, space: ParameterSpace | None = None
 ) -> Track:
-    """Gets a recording ready to be replayed in a twin with room for e."""
-    return _lay_out(_bind_at(twin, recording.rate, space), recording)
+    """Gets a recording ready to be replayed in a twin with room for e.
+
+    A floating base that was not recorded is held still above the floor (`hangs`).
+    """
+    hangs = is_floating(twin) and not has_base(recording)
+    twin = twin.edited(hang) if hangs else twin
+    return _lay_out(_bind_at(twin, recording.rate, space), recording, hangs)
 
 
 def lay_out_all(
     twin: Twin, recordings: Iterable[Recording], space: ParameterSpace | None = None
 ) -> list[Track]:
     """Several recordings; those of equal rate share one bound twin, and so worlds."""
-    clocks: dict[float, BoundTwin] = {}
+    clocks: dict[tuple[float, bool], BoundTwin] = {}
+    floats = is_floating(twin)
+    hung = twin.edited(hang) if floats else twin
     tracks = []
     for recording in recordings:
-        rate = recording.rate
-        near = [r for r in clocks if abs(r / rate - 1) < _SAME_CLOCK]
+        rate, hangs = recording.rate, floats and not has_base(recording)
+        near = [
+            k for k in clocks if k[1] == hangs and abs(k[0] / rate - 1) < _SAME_CLOCK
+        ]
         if not near:
-            clocks[rate] = _bind_at(twin, rate, space)
-        tracks.append(_lay_out(clocks[near[0] if near else rate], recording))
+            clocks[rate, hangs] = _bind_at(hung if hangs else twin, rate, space)
+        bound = clocks[near[0] if near else (rate, hangs)]
+        tracks.append(_lay_out(bound, recording, hangs))
     return tracks
 
 
@@ -163,6 +184,8 @@ class Replayer:
         qpos[:, self._qpos], qvel[:, self._dofs] = self._encoders.read_back(
             position, velocity
         )
+        if joined.base is not None:
+            joined.base.put(qpos, qvel, first)
         now, oldest = joined.rows[first], joined.first_substeps[which]
         before = np.maximum(now - 1, oldest)
         simulator.reset(qpos=qpos, qvel=qvel, command=self._sent(before))
@@ -242,6 +265,7 @@ class _Tracks:
         self.control = np.concatenate([track.control for track in tracks])
         self.position = np.concatenate([track.position for track in tracks])
         self.velocity = np.concatenate([track.velocity for track in tracks])
+        self.base = join_bases([t.base for t in tracks if t.base is not None])
 
 
 def _bind_at(twin: Twin, rate: float, space: ParameterSpace | None) -> BoundTwin:
@@ -263,14 +287,15 @@ def _solve_exactly(spec: mujoco.MjSpec) -> None:
     option.ls_iterations = max(option.ls_iterations, _ITERATIONS)
 
 
-def _lay_out(bound: BoundTwin, recording: Recording) -> Track:
+def _lay_out(bound: BoundTwin, recording: Recording, hangs: bool) -> Track:
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
     if not joints:
         raise BadRecording(
             f"{recording.owner} and twin '{bound.twin.name}' have no joint in common.",
             hint=f"Recorded: {', '.join(recording.joints) or 'none'}. The twin has: "
-            f"{', '.join(layout.joints)}. Name them alike in the sidecar's mapping.",
+            f"{', '.join(layout.joints) or 'none'}. Name them alike in the sidecar's "
+            "mapping; foreign files may need --importer.",
         )
     inputs = choose_inputs(bound, recording)
     elapsed = recording.time - recording.time[0]
@@ -285,6 +310,8 @@ def _lay_out(bound: BoundTwin, recording: Recording) -> Track:
         control=_hold(inputs.values, rows),
         position=position,
         velocity=_velocities(recording, joints, position),
+        base=read_base(bound, recording),
+        hangs=hangs,
     )
 
 

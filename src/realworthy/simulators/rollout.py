@@ -9,6 +9,7 @@ from realworthy.errors import UnknownName
 from realworthy.parameters import Draws
 from realworthy.recordings import Recording, Sidecar
 from realworthy.simulators.simulator import Outcome, Simulator, to_numpy
+from realworthy.twins.commands import describe_commands
 
 
 def record(
@@ -44,7 +45,13 @@ def record(
         diverged = simulator.outcomes() == Outcome.DIVERGED
         lasted[diverged] = np.minimum(lasted[diverged], k + 1)
     measured = _measure(simulator, data, seed)
-    sidecar = Sidecar(twin=simulator.bound.twin.name, rate=1 / simulator.period)
+    twin = simulator.bound.twin
+    kinds = {line.kind for line in describe_commands(simulator.bound)}
+    sidecar = Sidecar(
+        twin=twin.reference or twin.name,
+        command_kind=kinds.pop() if len(kinds) == 1 else None,
+        rate=1 / simulator.period,
+    )
     names = (*simulator.signals, *simulator.commands)
     return [
         Recording(

@@ -62,6 +62,15 @@ class Layout:
         ids = {name: self.bound.compiled.id(_JOINT, name) for name in self.joints}
         return tuple(name for name in self.joints if ids[name] in driven)
 
+    def joint_ranges(self) -> dict[str, tuple[float, float]]:
+        """Joint → its ends [rad or m]; ±inf where it has none."""
+        model, found = self.bound.model, {}
+        for name in self.joints:
+            i = self.bound.compiled.id(_JOINT, name)
+            low, high = model.jnt_range[i].tolist()
+            found[name] = (low, high) if model.jnt_limited[i] else (-np.inf, np.inf)
+        return found
+
     @cached_property
     def driven_dofs(self) -> Ids:
         """Places in `qvel` of joints that an actuator drives."""

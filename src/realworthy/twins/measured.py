@@ -55,7 +55,9 @@ def floating_bodies(spec: mujoco.MjSpec) -> dict[str, mujoco.MjsBody]:
         for body in spec.bodies
         if any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)
     ]
-    carriers = [body for body in free if len(list(body.bodies)) > 0] or free
+    carriers = [body for body in free if len(list(body.bodies)) > 0]
+    if not carriers and len(free) == len(list(spec.joints)):
+        carriers = free  # nothing but floating bodies: the first one is the robot
     return {
         ("base" if carriers and body is carriers[0] else body.name): body
         for body in free

@@ -8,6 +8,7 @@ import numpy as np
 
 from realworthy.errors import BadModel
 from realworthy.twins.compiled import own_fields
+from realworthy.twins.measured import floating_bodies
 from realworthy.twins.sources import compile_spec
 
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
@@ -192,3 +193,18 @@ def _places(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:
     wide, fast = widths.get(kind, (1, 1))
     first, second = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
     return np.arange(first, first + wide), np.arange(second, second + fast)
+
+
+def hang(spec: mujoco.MjSpec) -> None:
+    """Holds a floating base still, a metre above its home, out of the floor's reach."""
+    before = compile_spec(spec, spec.modelname)
+    body = floating_bodies(spec)["base"]
+    (free,) = (j for j in body.joints if j.type == mujoco.mjtJoint.mjJNT_FREE)
+    qpos, qvel = _places(before, before.joint(free.name).id)
+    home = before.key_qpos[0] if before.nkey else before.qpos0
+    body.pos = home[qpos[:3]] + [0.0, 0.0, 1.0]
+    body.quat = home[qpos[3:]]
+    spec.delete(free)
+    for k, key in enumerate(spec.keys):
+        key.qpos = np.delete(before.key_qpos[k], qpos)
+        key.qvel = np.delete(before.key_qvel[k], qvel)

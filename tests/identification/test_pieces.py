@@ -1,0 +1,85 @@
+"""Motion that forgets its start: pieces find what one long simulation cannot."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from realworthy.identification import Problem, fit_least_squares
+from realworthy.recordings import Recording
+from realworthy.simulators import MujocoCpu, record
+from realworthy.twins import Twin, bind
+
+DOUBLE = """
+<mujoco model="double">
+  <option timestep="0.004" integrator="RK4"/>
+  <worldbody>
+    <body name="upper">
+      <joint name="upper" axis="0 1 0" damping="0.02"/>
+      <inertial pos="0 0 -0.25" mass="1" diaginertia="0.02 0.02 0.001"/>
+      <body name="lower" pos="0 0 -0.5">
+        <joint name="lower" axis="0 1 0" damping="0.01"/>
+        <inertial pos="0 0 -0.25" mass="0.6" diaginertia="0.012 0.012 0.001"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor name="upper" joint="upper"/></actuator>
+</mujoco>
+"""
+NAMES = (
+    "upper.damping",
+    "lower.damping",
+    "lower.mass",
+    "lower.centre_of_mass.z",
+)
+WITHIN = np.array([0.08, 0.02, 0.01, 0.005])
+
+
+@pytest.fixture(scope="module")
+def double() -> Twin:
+    spec = mujoco.MjSpec.from_string(DOUBLE)
+    return Twin(name="double", base_spec=spec, model="double.xml")
+
+
+def drop(twin: Twin, seed: int) -> tuple[np.ndarray, Recording]:
+    """True e, and 6 s of free fall from 2.6 rad with 0.01 rad of noise."""
+    draw = np.random.default_rng(seed)
+    space = twin.space.select(NAMES)
+    e = space.nominal * np.exp(draw.uniform(-0.2, 0.2, 4))
+    simulator = MujocoCpu(bind(twin, space), 1, substeps=1)
+    simulator.write(e)
+    simulator.reset(qpos=[2.6, 2.6])
+    fall = record(simulator, np.zeros((1500, 1)))[0]
+    noisy = {
+        f"{joint}.position": fall.signals[f"{joint}.position"]
+        + 0.01 * draw.standard_normal(1500)
+        for joint in ("upper", "lower")
+    }
+    return e, Recording(fall.time, {**noisy, "upper.command": np.zeros(1500)})
+
+
+def errors_after(
+    twin: Twin, seed: int, horizon: float | None
+) -> tuple[np.ndarray, Problem]:
+    e, recording = drop(twin, seed)
+    problem = Problem(twin, recording, NAMES, noise=0.01, horizon=horizon)
+    off = 1 + 0.3 * np.random.default_rng([seed, 1]).choice([-1, 1], 4)
+    fit = fit_least_squares(problem, dict(zip(NAMES, e * off, strict=True)))
+    return np.abs(np.array(list(fit.e.values())) / e - 1), problem
+
+
+def test_pieces_find_what_a_whole_simulation_misses(double: Twin):
+    in_pieces, problem = errors_after(double, 2, None)
+    as_a_whole, _ = errors_after(double, 2, np.inf)
+    assert problem.horizon.grows
+    assert "grows e-fold" in problem.horizon.why
+    assert len(problem.pieces) > 6
+    assert (in_pieces < WITHIN).all()
+    assert as_a_whole.max() > 0.1
+
+
+@pytest.mark.slow
+def test_pieces_hold_over_ten_seeds(double: Twin):
+    found = [errors_after(double, seed, None)[0] for seed in range(10)]
+    whole = [errors_after(double, seed, np.inf)[0].max() for seed in range(10)]
+    assert sum((errors < WITHIN).all() for errors in found) >= 9
+    assert sum(error > 0.1 for error in whole) >= 7
