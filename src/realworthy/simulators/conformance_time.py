@@ -188,7 +188,7 @@ def check_names(subject: Subject) -> str:
         raise Broken(f"{len(simulator.signals)} names for {data.shape[1]} signals")
     if commands != ["shoulder.command", "elbow.command"]:
         raise Broken(f"commands are called {commands}")
-    for name, width in (("elbow.position", 1), ("base.orientation", 4)):
+    for name, width in (("elbow.position", 1), ("puck.orientation", 4)):
         values = to_numpy(simulator.sensor(name))
         first = simulator.signals.index(name if width == 1 else f"{name}.w")
         if not np.array_equal(values, data[:, first : first + width]):
