@@ -129,5 +129,5 @@ def test_a_number_on_its_bound_is_named(joint: Twin, joint_file: Path):
     )  # the robot answers before it is asked
     fit = fit_least_squares(Problem(joint, late, FIVE), draw_truth(6))
     assert fit.e["joint.delay"] == 0.0
-    assert any("joint.delay lies on its lower bound" in w for w in fit.warnings)
+    assert any("joint.delay ran to its lower bound" in w for w in fit.warnings)
     assert fit.interval()["joint.delay"][0] == 0.0

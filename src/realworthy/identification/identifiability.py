@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.identification.covariance import eliminate_starts
-from realworthy.identification.differences import Jacobian, differentiate
+from realworthy.identification.differences import (
+    Colouring,
+    Jacobian,
+    colour,
+    differentiate,
+)
 from realworthy.identification.least_squares import to_prior
 from realworthy.identification.linearised import Point, begin, linearise
 from realworthy.identification.normal import Prior
@@ -32,6 +37,8 @@ _COLLINEAR = 10.0
 """Collinearity index from which a set of parameters is named."""
 _MANY = 12
 """Parameters up to which triples are looked at."""
+_FEW = 4
+"""Pieces that tell which joint a number moves."""
 _PART = 0.3
 """Share of the largest part from which a parameter belongs to a direction."""
 
@@ -54,8 +61,10 @@ def check_identifiability(
     space, bounds = problem.space, problem.coordinates
     z = bounds.to_z(space.vector(e or {}))
     point = begin(problem, z)
+    colouring = _colour(problem, z)
     coarse, fine = (
-        differentiate(problem, z, point.starts, step=step) for step in _STEPS
+        differentiate(problem, z, point.starts, step=step, colouring=colouring)
+        for step in _STEPS
     )
     believed = to_prior(problem, prior, z)
     response = eliminate_starts(coarse.by_z, coarse.by_start, problem.runs)
@@ -106,6 +115,16 @@ def check_identifiability(
         collinear=collinear,
         information=information,
     )
+
+
+def _colour(problem: Problem, z: Floats) -> Colouring | None:
+    """Which columns can be moved together, by a few pieces; None for one joint."""
+    if not problem.labels.any():
+        return None
+    few = problem.thinned(max(1, len(problem.pieces) // _FEW))
+    found = colour(few, differentiate(few, z, begin(few, z).starts))
+    problem.take_counts(few)
+    return found
 
 
 def _find_directions(

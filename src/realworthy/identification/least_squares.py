@@ -168,7 +168,7 @@ def collect_warnings(
             if abs(z[i] - place) <= slack:
                 e = float(parameter.from_z(place))
                 said.append(
-                    f"{parameter.name} lies on its {end} bound, {e:.4g} "
+                    f"{parameter.name} ran to its {end} bound, {e:.4g} "
                     f"{parameter.unit}: its interval is one-sided."
                 )
     last = found.trace[-1]

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from realworthy.errors import UnknownName
 from realworthy.parameters import Draws
 from realworthy.recordings import Recording, Sidecar
+from realworthy.recordings.sidecar import CommandKind
 from realworthy.simulators.simulator import Outcome, Simulator, to_numpy
 from realworthy.twins.commands import describe_commands
 
@@ -46,7 +47,7 @@ def record(
         lasted[diverged] = np.minimum(lasted[diverged], k + 1)
     measured = _measure(simulator, data, seed)
     twin = simulator.bound.twin
-    kinds = {line.kind for line in describe_commands(simulator.bound)}
+    kinds: set[CommandKind] = {line.kind for line in describe_commands(simulator.bound)}
     sidecar = Sidecar(
         twin=twin.reference or twin.name,
         command_kind=kinds.pop() if len(kinds) == 1 else None,
