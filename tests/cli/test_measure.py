@@ -49,3 +49,15 @@ def test_a_recording_of_another_robot_is_refused(run: Run, swing: Path):
     told = run("measure", "arm", str(swing))
     assert told.status == 2
     assert "have no joint in common" in told.err
+
+
+def test_a_bad_recording_among_good_ones_is_left_out_and_said(
+    run: Run, swing: Path, tmp_path: Path
+):
+    time = np.arange(200) / 100
+    mute = tmp_path / "mute.csv"
+    save_recording(Recording(time, {"joint.position": np.sin(time)}), mute)
+    told = run("measure", "pendulum", str(swing), str(mute))
+    assert told.status == 0
+    assert "replaying 1 recording in pendulum" in told.out
+    assert "Left out: recording 'mute' has nothing that could drive" in told.out

@@ -10,7 +10,7 @@ from realworthy.identification import Problem, fit_least_squares
 from realworthy.parameters import GaussianBelief
 from realworthy.recordings import Recording
 from realworthy.simulators.replay import Replayer, lay_out
-from realworthy.twins import Twin
+from realworthy.twins import Twin, load_twin
 from tests.identification.conftest import (
     FIVE,
     draw_truth,
@@ -71,6 +71,27 @@ def test_a_fitted_joint_predicts_a_motion_it_has_not_seen(
     after = replay_error(joint.with_values(fit.e), unseen)
     assert before > 0.02
     assert after < 0.0012  # noise alone is 0.001
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_a_start_sixty_times_off_is_left_behind(
+    tmp_path: Path, joint_file: Path, seed: int
+):
+    """A gain so high that its torque limit makes it a switch, as published ones are."""
+    file = tmp_path / "limited.xml"
+    limited = joint_file.read_text().replace('kp="15"', 'kp="15" forcerange="-3 3"')
+    file.write_text(limited)
+    truth = draw_truth(seed)
+    recordings = play_hidden(file, truth, [multisine(seed, 6.0)], seed=seed)
+    start = truth | {
+        "joint.kp": 60 * truth["joint.kp"],
+        "joint.damping": 0.05 * truth["joint.damping"],
+        "joint.coulomb_friction": 0.2 * truth["joint.coulomb_friction"],
+        "joint.delay": 0.0,
+    }
+    fit = fit_least_squares(Problem(load_twin(file), recordings, FIVE), start)
+    assert max(abs(fit.e[name] / truth[name] - 1) for name in FIVE) < 0.03
+    assert fit.reduced_chi2 == pytest.approx(1.0, abs=0.1)
 
 
 def test_shuffled_commands_fit_nothing(joint: Twin, joint_file: Path):

@@ -51,7 +51,9 @@ class Measure:
 
     def run(self) -> int:
         from realworthy.cli.output import json_file
+        from realworthy.cli.printing import emit_note
         from realworthy.cli.progress import track, waiting
+        from realworthy.errors import BadRecording
         from realworthy.gap import Gap
         from realworthy.gap.measure import measure_recording
         from realworthy.recordings import load_recordings
@@ -63,13 +65,19 @@ class Measure:
                 recordings = load_recordings(
                     self.recordings, self.importer, sidecar=self.sidecar
                 )
-            found = [
-                measure_recording(twin, recording)
-                for recording in track(recordings, "Measuring")
-            ]
+            found, skipped = [], []
+            for recording in track(recordings, "Measuring"):
+                try:
+                    found.append(measure_recording(twin, recording))
+                except BadRecording as error:
+                    skipped.append(error)
+            if not found:
+                raise skipped[0]
             gap = Gap(twin=twin.name, recordings=tuple(found))
-            save(to_tree(gap))
+            save(to_tree(gap) | {"skipped": [error.problem for error in skipped]})
         print_gap(gap)
+        for error in skipped:
+            emit_note(f"Left out: {error.problem}", style="yellow")
         return 0
 
 

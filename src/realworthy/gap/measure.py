@@ -50,7 +50,7 @@ class OneStep:
     """Expected of a perfect simulator: noise alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecordingGap:
     """The gap on one recording."""
 
@@ -68,13 +68,20 @@ class RecordingGap:
     """Joint → what sets the replay apart: delay, gain, bias."""
     assumptions: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<gap on '{self.name}': {self.replay.position_rmse:.4g} rad>"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Gap:
     """How far a twin is from the robot behind some recordings."""
 
     twin: str
     recordings: tuple[RecordingGap, ...]
+
+    def __repr__(self) -> str:
+        rmse, count = self.replay.position_rmse, len(self.recordings)
+        return f"<gap of twin '{self.twin}': {rmse:.4g} rad over {count} recordings>"
 
     @property
     def replay(self) -> ReplayGap:

@@ -94,5 +94,5 @@ def _find_typical(parameter: Parameter) -> float:
         return 0.0
     if parameter.kind in KINDS:
         lower, upper = compute_box(parameter.kind, parameter.nominal)
-        return upper - lower
+        return 0.1 * (upper - lower)
     return abs(parameter.nominal)

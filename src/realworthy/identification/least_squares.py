@@ -39,6 +39,8 @@ _SOON = 12
 """Iterations in which a fit to longer pieces must converge."""
 _WIDE = 5.0
 """Scales of z that a prior is wide where there is neither belief nor box."""
+_NARROW = 1e-6
+"""Scales of z within which nothing is told apart."""
 
 
 def fit_least_squares(
@@ -98,43 +100,67 @@ def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
     """A belief as a Gaussian in z; without one, as wide as the box around z."""
     bounds = problem.coordinates
     if belief is None:
-        width = 0.5 * (bounds.upper - bounds.lower)
-        width = np.minimum(width, _WIDE * bounds.scale)
-        return Prior(z, np.diag(1 / width**2))
-    if isinstance(belief, GaussianBelief):
-        mean, covariance = belief.mean_z, belief.covariance_z
+        width = np.minimum(0.5 * (bounds.upper - bounds.lower), _WIDE * bounds.scale)
+        return Prior(z, np.diag(1 / np.maximum(width, _NARROW * bounds.scale) ** 2))
+    own = belief.marginal(bounds.space.names)
+    if isinstance(own, GaussianBelief) and own.space == bounds.space:
+        mean, covariance = own.mean_z, own.covariance_z
     else:
-        samples = bounds.to_z(belief.sample(4096, seed=0))
-        mean, covariance = samples.mean(0), np.cov(samples.T)
-    precision = np.linalg.inv(np.atleast_2d(covariance))
+        samples = bounds.to_z(own.sample(4096, seed=0))
+        mean, covariance = samples.mean(0), np.atleast_2d(np.cov(samples.T))
+    floor = np.diag((_NARROW * bounds.scale) ** 2)
+    precision = np.linalg.inv(covariance + floor)
     return Prior(mean, precision.astype(np.float64))
 
 
 def _approach(
     problem: Problem, z: Floats, prior: Prior, settings: LeastSquaresSettings
-) -> tuple[Floats, Colouring | None]:
+) -> tuple[Floats, Colouring]:
     """Where a rough fit to a few pieces leads; what they do not tell stays.
 
-    Where residuals are large and yet no step promises much, it looks around first.
-    Also says which columns can be moved together from there on.
+    It looks around where residuals are large and no step promises much, and where it
+    gets stuck. Also says which columns can be moved together from there on.
     """
     few = problem.thinned(max(2, len(problem.pieces) // _FEW))
     point = begin(few, z)
     jacobian = differentiate(few, z, point.starts, step=settings.step)
     at = linearise(few, point, jacobian, prior, settings.outlier)
     colouring = colour(few, jacobian)
-    if at.promised > _ROUGHLY * at.cost or at.variance > _POOR:
-        if at.variance > _POOR and at.promised < _LITTLE * at.cost:
-            z, colouring = look_around(few, z)
-        narrow = np.diag(1 / problem.coordinates.scale**2)
-        held = Prior(z, prior.precision + narrow)
-        roughly = dataclasses.replace(settings, share=_ROUGHLY)
-        point = minimise(few, z, held, roughly, colouring=colouring).at.point
-        if problem.labels.any():  # more than one joint
-            jacobian = differentiate(few, point.z, point.starts, step=settings.step)
-            colouring = colour(few, jacobian)
+    hopeless = at.variance > _POOR and at.promised < _LITTLE * at.cost
+    if at.variance > _POOR or at.promised > _ROUGHLY * at.cost:
+        found = None
+        if not hopeless:
+            found = _fit_roughly(few, z, prior, settings, colouring)
+        if found is None or found.variance > _POOR:
+            other, colouring = look_around(few, z)
+            tried = _fit_roughly(few, other, prior, settings, colouring)
+            found = tried if found is None or tried.cost < found.cost else found
+        point, colouring = found.point, _colour_anew(few, found, settings, colouring)
     problem.take_counts(few)
     return point.z, colouring
+
+
+def _fit_roughly(
+    few: Problem,
+    z: Floats,
+    prior: Prior,
+    settings: LeastSquaresSettings,
+    colouring: Colouring,
+) -> Linearised:
+    """A fit that stops early and does not go far where the data tell nothing."""
+    held = Prior(z, prior.precision + np.diag(1 / few.coordinates.scale**2))
+    roughly = dataclasses.replace(settings, share=_ROUGHLY)
+    return minimise(few, z, held, roughly, colouring=colouring).at
+
+
+def _colour_anew(
+    few: Problem, at: Linearised, settings: LeastSquaresSettings, colouring: Colouring
+) -> Colouring:
+    if not few.labels.any():  # one joint: nothing to tell apart
+        return colouring
+    point = at.point
+    exact = differentiate(few, point.z, point.starts, step=settings.step)
+    return colour(few, exact)
 
 
 def _lengthen(
@@ -145,6 +171,7 @@ def _lengthen(
     Goes on while residuals stay what they were.
     """
     soon = dataclasses.replace(settings, iterations=_SOON)
+    longest = problem
     for factor in _LONGER if problem.horizon.grows else ():
         longer = problem.cut_anew(factor * problem.horizon.seconds)
         tried = minimise(longer, found.at.point.z, prior, soon)
@@ -152,8 +179,8 @@ def _lengthen(
         worse = tried.at.variance > _WORSE * found.at.variance
         if worse or tried.ending is not Ending.CONVERGED:
             break
-        problem, found = longer, tried
-    return problem, found
+        longest, found = longer, tried
+    return longest, found
 
 
 def collect_warnings(

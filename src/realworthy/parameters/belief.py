@@ -18,6 +18,9 @@ class Belief(ABC):
 
     space: ParameterSpace
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} over {self.space!r}>"
+
     @property
     @abstractmethod
     def width(self) -> int:

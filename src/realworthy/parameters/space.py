@@ -33,6 +33,10 @@ class ParameterSpace:
             twice = sorted({name for name in names if names.count(name) > 1})
             raise RealworthyError(f"Parameters named twice: {', '.join(twice)}.")
 
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:4]) + (", …" if len(self) > 4 else "")
+        return f"<{len(self)} parameters: {shown}>"
+
     def __len__(self) -> int:
         return len(self.parameters)
 

@@ -50,7 +50,7 @@ class Provenance(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
     notes: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Twin:
     """A model with names for its unknowns, and a belief about them.
 
@@ -58,7 +58,7 @@ class Twin:
     """
 
     name: str
-    base_spec: mujoco.MjSpec = field(repr=False)
+    base_spec: mujoco.MjSpec
     model: str
     """A path from `folder`, a built-in name or `menagerie:<robot>`; empty: no file."""
     folder: Path = Path()
@@ -72,6 +72,9 @@ class Twin:
     parameters: Mapping[str, ParameterText] = field(default_factory=dict)
     belief_text: BeliefText | None = None
     provenance: Provenance | None = None
+
+    def __repr__(self) -> str:
+        return f"<twin '{self.name}': {self.description or self.model or 'no file'}>"
 
     @property
     def owner(self) -> str:
