@@ -8,7 +8,7 @@ from realworthy.twins.inspection.names import body_name
 
 _ROUNDING = 1e-6  # share of an inertia that may be lost in decimal digits
 _LEAST_MASS = 1e-6  # [kg] a moving thing lighter than a milligram is a mistake
-_LARGEST_RATIO = 3.0  # radius of gyration over the extent of the body's shapes
+_LARGEST_RATIO = 1.5  # radius of gyration over the extent of the body's shapes
 _SMALLEST_RATIO = 0.01
 
 
