@@ -22,7 +22,7 @@ from realworthy.identification.levenberg import (
 from realworthy.identification.linearised import Linearised, begin, linearise
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
-from realworthy.identification.scan import look_around
+from realworthy.identification.scan import look_around, mix
 from realworthy.identification.squares import SumOfSquares
 from realworthy.parameters import Belief, GaussianBelief
 
@@ -33,6 +33,8 @@ _ROUGHLY = 0.05
 """Share of the cost by which it may still fall when that beginning is over."""
 _POOR, _LITTLE = 10.0, 0.3
 """Reduced χ² and promised share of the cost that make a fit look around first."""
+_FIRST_STEPS = 4
+"""Iterations after which one of several starts is chosen."""
 _LONGER, _WORSE = (2.0, 3.0), 1.05
 """Lengths of pieces to go on with, and how much larger their reduced χ² may be."""
 _SOON = 12
@@ -132,8 +134,8 @@ def _approach(
         if not hopeless:
             found = _fit_roughly(few, z, prior, settings, colouring)
         if found is None or found.variance > _POOR:
-            other, colouring = look_around(few, z)
-            tried = _fit_roughly(few, other, prior, settings, colouring)
+            points, colouring = look_around(few, z)
+            tried = _fit_best(few, points, prior, settings, colouring)
             found = tried if found is None or tried.cost < found.cost else found
         point, colouring = found.point, _colour_anew(few, found, settings, colouring)
     problem.take_counts(few)
@@ -151,6 +153,25 @@ def _fit_roughly(
     held = Prior(z, prior.precision + np.diag(1 / few.coordinates.scale**2))
     roughly = dataclasses.replace(settings, share=_ROUGHLY)
     return minimise(few, z, held, roughly, colouring=colouring).at
+
+
+def _fit_best(
+    few: Problem,
+    points: Floats,
+    prior: Prior,
+    settings: LeastSquaresSettings,
+    colouring: Colouring,
+) -> Linearised:
+    """A rough fit from where a few steps from each of several points lead."""
+    soon = dataclasses.replace(settings, iterations=_FIRST_STEPS)
+    ends = [_fit_roughly(few, z, prior, soon, colouring).point for z in points]
+    z = mix(
+        few,
+        np.array([end.z for end in ends]),
+        np.array([end.residuals for end in ends]),
+        colouring,
+    )
+    return _fit_roughly(few, z, prior, settings, colouring)
 
 
 def _colour_anew(

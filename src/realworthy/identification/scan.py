@@ -1,48 +1,83 @@
-"""A look around before a search: which of many far candidates explains each joint best?
+"""A look around before a search: which far candidates explain each joint best?
 
 Numbers of one kind move together (all gains, all frictions), so that a few dozen worlds
-cover a space of many joints; then every joint keeps the candidate that suits it.
+cover a space of many joints; then every joint keeps the candidates that suit it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.identification.differences import Colouring, colour, differentiate
+from realworthy.identification.linearised import begin
 from realworthy.identification.squares import SumOfSquares
 from realworthy.parameters import Transform
 
 Floats = NDArray[np.float64]
 _REACH = 4.6
 """Furthest look in a log coordinate: a factor of one hundred."""
+_COUNT, _CHOICES = 64, 3
+_APART = 1.0
+"""Scales of z by which choices differ at least in one number."""
 
 
-def look_around(
-    problem: SumOfSquares, z: Floats, *, count: int = 64
-) -> tuple[Floats, Colouring]:
-    """The best of z, of `count` candidates around it, and of their best parts."""
-    starts = np.zeros((len(problem.runs), problem.start_count))
-    candidates = _spread(problem, z, count)
+def look_around(problem: SumOfSquares, z: Floats) -> tuple[Floats, Colouring]:
+    """(3, d) points to go on from, the best first, and which joint a number moves.
+
+    Each is put together of what suits each joint best, second best and third best.
+    """
+    candidates = _spread(problem, z)
     size = np.abs(problem.residuals(candidates).values)
     best = candidates[np.argmin(size.sum(1))]
+    starts = begin(problem, best).starts
     colouring = colour(problem, differentiate(problem, best, starts))
-    mixed = np.array(best)
-    for label in range(colouring.touched.shape[1]):
-        chosen = candidates[np.argmin(size[:, problem.labels == label].sum(1))]
-        alone = colouring.touched[: len(z)].sum(1) == 1
-        own = alone & colouring.touched[: len(z), label]
-        mixed[own] = chosen[own]
-    last = np.abs(problem.residuals(np.stack([best, mixed])).values).sum(1)
-    return (mixed if last[1] < last[0] else best), colouring
+    points = np.tile(best, (_CHOICES, 1))
+    for label, own in enumerate(find_owned(colouring, len(z))):
+        order = np.argsort(size[:, problem.labels == label].sum(1))
+        chosen = _choose_apart(candidates[order][:, own], problem, own)
+        points[:, own] = chosen
+    return points, colouring
 
 
-def _spread(problem: SumOfSquares, z: Floats, count: int) -> Floats:
-    """(count + 1, d) z itself, and points around it that fill the space of kinds."""
+def mix(
+    problem: SumOfSquares, points: Floats, residuals: Floats, colouring: Colouring
+) -> Floats:
+    """(d,) every joint's numbers from the point that explains that joint best."""
+    size = np.abs(residuals)
+    mixed = np.array(points[np.argmin(size.sum(1))])
+    for label, own in enumerate(find_owned(colouring, points.shape[1])):
+        best = np.argmin(size[:, problem.labels == label].sum(1))
+        mixed[own] = points[best, own]
+    return mixed
+
+
+def find_owned(colouring: Colouring, d: int) -> list[NDArray[np.bool_]]:
+    """For each joint (d,) which numbers move it and no other."""
+    touched = colouring.touched[:d]
+    alone = touched.sum(1) == 1
+    return [alone & touched[:, label] for label in range(touched.shape[1])]
+
+
+def _choose_apart(
+    ordered: Floats, problem: SumOfSquares, own: NDArray[np.bool_]
+) -> Floats:
+    """(3, own) the first rows that differ; the first one again where there are none."""
+    scale = problem.coordinates.scale[own]
+    chosen = [ordered[0]]
+    for row in ordered[1:]:
+        apart = [np.max(np.abs(row - c) / scale, initial=0.0) for c in chosen]
+        if len(chosen) < _CHOICES and min(apart) > _APART:
+            chosen.append(row)
+    return np.array(chosen + [ordered[0]] * (_CHOICES - len(chosen)))
+
+
+def _spread(problem: SumOfSquares, z: Floats) -> Floats:
+    """(65, d) z itself, and points around it that fill the space of kinds."""
     from scipy.stats import qmc
 
     bounds = problem.coordinates
     kinds = sorted({parameter.kind for parameter in bounds.space})
     columns = [kinds.index(parameter.kind) for parameter in bounds.space]
-    unit = 2 * qmc.Sobol(len(kinds), rng=0).random(count)[:, columns] - 1
+    unit = 2 * qmc.Sobol(len(kinds), rng=0).random(_COUNT)[:, columns] - 1
     reach = np.array(
         [
             0.25 * scale if p.transform is Transform.IDENTITY else _REACH
