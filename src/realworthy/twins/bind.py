@@ -56,7 +56,6 @@ class BoundTwin:
             name in inputs or name.startswith("opt.") for name in self.fields
         )
         """Whether MuJoCo derives other fields from those that a sample changes."""
-        self.delay_limits = _delay_limits(compiled.model)
         self._factors = _told_factors(twin, space)
 
     @property
@@ -310,8 +309,3 @@ def _limit_motors(spec: mujoco.MjSpec) -> None:
             gain = float(actuator.gainprm[0])
             actuator.forcerange = sorted((low * gain, high * gain))
             actuator.forcelimited = True
-
-
-def _delay_limits(model: mujoco.MjModel) -> Floats:
-    """Longest delay [s] that each actuator's history can hold."""
-    return model.actuator_history[:, 0] * model.opt.timestep
