@@ -77,6 +77,28 @@ def test_pieces_find_what_a_whole_simulation_misses(double: Twin):
     assert as_a_whole.max() > 0.1
 
 
+@pytest.mark.parametrize("seconds", [2.0, 3.0, 4.0])
+def test_short_recordings_of_chaos_are_cut_too(double: Twin, seconds: float):
+    _, recording = drop(double, 1)
+    short = recording.crop(recording.time[0], recording.time[0] + seconds)
+    problem = Problem(double, short, NAMES, noise=0.01)
+    assert problem.horizon.grows
+    assert 0.2 < problem.horizon.seconds < 1.0
+
+
+@pytest.mark.slow
+def test_four_seconds_of_chaos_are_enough(double: Twin):
+    found = []
+    for seed in range(5):
+        e, recording = drop(double, seed)
+        short = recording.crop(recording.time[0], recording.time[0] + 4)
+        problem = Problem(double, short, NAMES, noise=0.01)
+        off = 1 + 0.3 * np.random.default_rng([seed, 1]).choice([-1, 1], 4)
+        fit = fit_least_squares(problem, dict(zip(NAMES, e * off, strict=True)))
+        found.append(np.abs(np.array(list(fit.e.values())) / e - 1))
+    assert sum((errors < 2 * WITHIN).all() for errors in found) >= 4
+
+
 @pytest.mark.slow
 def test_pieces_hold_over_ten_seeds(double: Twin):
     found = [errors_after(double, seed, None)[0] for seed in range(10)]

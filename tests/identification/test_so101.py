@@ -1,4 +1,4 @@
-"""A real arm: two motions fitted, others predicted. Real recordings, no stand-in."""
+"""A real arm: some motions fitted, others predicted. Real recordings, no stand-in."""
 
 from pathlib import Path
 
@@ -11,11 +11,18 @@ from realworthy.simulators.replay import Replayer, lay_out
 from realworthy.twins import Twin, load_twin
 
 JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
-FITTED = ("chirp_sweep", "prbs_excitation")
-HELD_OUT = ("reaching_points", "boundary_exploration")
+FITTED = (
+    "chirp_sweep",
+    "prbs_excitation",
+    "frequency_sweep",
+    "inertia_coupling",
+    "static_holding",
+    "large_amplitude",
+)
+KINDS = ("kp", "kd", "coulomb_friction", "position.sensor_bias")
 
 
-def load(data_folder: Path, names: tuple[str, ...]) -> list[Recording]:
+def load(data_folder: Path, names: list[str]) -> list[Recording]:
     return load_recordings(
         [data_folder / "so101_sage" / n for n in names], "so101_sage"
     )
@@ -30,30 +37,51 @@ def replay_error(twin: Twin, recording: Recording) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damping", ["damping", "kd"])
-def test_a_real_arm_is_predicted_better_after_a_fit(
+def test_a_real_arm_is_predicted_on_motions_it_was_not_fitted_to(
     data_folder: Path,
     menagerie_root: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    damping: str,
 ):
+    """From the model as published: no value, no start and no bound by hand."""
     monkeypatch.setenv("MENAGERIE_ROOT", str(menagerie_root))
     published = load_twin("menagerie:robotstudio_so101/so101")
-    fitted = [r.crop(r.time[0] + 20, r.time[0] + 60) for r in load(data_folder, FITTED)]
-    kinds = ("kp", damping, "coulomb_friction")
-    names = [f"{joint}.{kind}" for kind in kinds for joint in JOINTS]
-    fit = fit_least_squares(Problem(published, fitted, names, joints=JOINTS))
+    folders = sorted(p.name for p in (data_folder / "so101_sage").iterdir())
+    held_out = [
+        n
+        for n in folders
+        if n not in FITTED and (data_folder / "so101_sage" / n).is_dir()
+    ]
+    names = [f"{joint}.{kind}" for kind in KINDS for joint in JOINTS]
+    problem = Problem(
+        published,
+        load(data_folder, list(FITTED)),
+        [*names, "all.delay"],
+        joints=JOINTS,
+        horizon=10.0,
+    )
+    fit = fit_least_squares(problem.thinned(8))
     calibrated = published.with_values(fit.e)
-    held_out = load(data_folder, HELD_OUT)
-    before = [replay_error(published, recording) for recording in held_out]
-    after = [replay_error(calibrated, recording) for recording in held_out]
+    recordings = load(data_folder, held_out)
+    after = [replay_error(calibrated, recording) for recording in recordings]
     with capsys.disabled():
         print(
-            f"\n  {damping}: {fit.seconds:.0f} s, {fit.evaluation_count} worlds, held "
-            f"out {np.mean(before):.4f} → {np.mean(after):.4f} rad"
+            f"\n  {fit.seconds:.0f} s, {fit.evaluation_count} candidates; "
+            f"{len(after)} unseen motions: mean {np.mean(after):.4f}, median "
+            f"{np.median(after):.4f}, worst {max(after):.4f} rad"
         )
-    assert np.mean(before) > 0.03
-    assert max(after) < 0.020
+    assert np.mean(after) < 0.0085
     assert all(8 < fit.e[f"{joint}.kp"] < 60 for joint in JOINTS)  # published: 998
-    assert fit.seconds < 90  # 20 s on two idle cores
+
+
+def test_a_published_gain_is_far_too_high(
+    data_folder: Path, menagerie_root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The null arm: what the model as published says of two short motions."""
+    monkeypatch.setenv("MENAGERIE_ROOT", str(menagerie_root))
+    published = load_twin("menagerie:robotstudio_so101/so101")
+    softer = published.with_values({"all.kp": 13 / 998.22, "all.kd": 0.15})
+    for recording in load(data_folder, ["wave_motion", "slow_precision"]):
+        assert replay_error(published, recording) > 1.2 * replay_error(
+            softer, recording
+        )

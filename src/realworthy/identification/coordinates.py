@@ -24,6 +24,12 @@ _TYPICAL = {
     "initial_velocity": 0.1,
 }
 """Kind → size that is neither small nor large, in its unit."""
+_INERTIA = {"a": math.log(10) / 2, "d": math.log(2), "s": 0.5, "t": 0.5}
+"""First letter of a log-Cholesky coordinate → how far it may go from nominal.
+
+Mass by a factor of ten, stretch by two, shear by 0.5, the centre by 0.5 m: the boxes of
+mujoco.sysid. Every point of them is a body that can exist.
+"""
 
 
 class Coordinates:
@@ -74,12 +80,18 @@ def _find_ends(parameter: Parameter) -> tuple[float, float]:
         return max(lower, middle - _REACH), min(upper, middle + _REACH)
     if parameter.transform is Transform.LOGIT:
         return -_REACH, _REACH
+    if parameter.kind == "inertia":
+        reach = _INERTIA[parameter.component[0]]
+        middle = parameter.nominal
+        return max(lower, middle - reach), min(upper, middle + reach)
     return lower, upper
 
 
 def _find_scale(parameter: Parameter) -> float:
     if parameter.transform is not Transform.IDENTITY:
         return 1.0
+    if parameter.kind == "inertia":
+        return 0.2 * _INERTIA[parameter.component[0]]
     width = parameter.upper - parameter.lower
     if math.isfinite(width) and width > 0:
         return width
@@ -88,6 +100,8 @@ def _find_scale(parameter: Parameter) -> float:
 
 def _find_typical(parameter: Parameter) -> float:
     """A size for what may be zero; 0 where only ratios make sense."""
+    if parameter.kind == "inertia":
+        return 0.1 * _INERTIA[parameter.component[0]]
     if parameter.kind in _TYPICAL:
         return _TYPICAL[parameter.kind]
     if parameter.transform is Transform.LOG:

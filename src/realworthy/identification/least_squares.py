@@ -62,9 +62,37 @@ def fit_least_squares(
     z = problem.coordinates.to_z(problem.space.vector(start or {}))
     believed = to_prior(problem, prior, z)
     z, colouring = _approach(problem, z, believed, settings)
-    found = minimise(problem, z, believed, settings, colouring=colouring)
-    longest, found = _lengthen(problem, found, believed, settings)
-    at, diverged = found.at, problem.diverged_count - counts[1]
+    return polish(
+        problem,
+        z,
+        believed,
+        settings,
+        colouring=colouring,
+        began=began,
+        counts=counts,
+    )
+
+
+def polish(
+    problem: Problem,
+    z: Floats,
+    prior: Prior,
+    settings: LeastSquaresSettings,
+    *,
+    colouring: Colouring | None = None,
+    began: float | None = None,
+    counts: tuple[int, int] | None = None,
+    warnings: tuple[str, ...] = (),
+) -> Fit:
+    """Least squares from a (d,) z that is near; with no iterations, z as it is.
+
+    `began` and `counts` are the clock and the problem's counts before what led to z.
+    """
+    began = time.perf_counter() if began is None else began
+    evaluated, blown = counts or (problem.evaluation_count, problem.diverged_count)
+    found = minimise(problem, z, prior, settings, colouring=colouring)
+    longest, found = _lengthen(problem, found, prior, settings)
+    at, diverged = found.at, problem.diverged_count - blown
     covariance, inflation = estimate_covariance(longest, at)
     return Fit(
         space=problem.space,
@@ -77,10 +105,10 @@ def fit_least_squares(
         inflation=inflation,
         outlier_share=float(np.mean(at.weights < 1)),
         ending=found.ending,
-        warnings=collect_warnings(problem, found, diverged),
+        warnings=(*warnings, *collect_warnings(problem, found, diverged)),
         trace=found.trace,
         seconds=time.perf_counter() - began,
-        evaluation_count=problem.evaluation_count - counts[0],
+        evaluation_count=problem.evaluation_count - evaluated,
         diverged_count=diverged,
     )
 
@@ -193,7 +221,7 @@ def _lengthen(
     """
     soon = dataclasses.replace(settings, iterations=_SOON)
     longest = problem
-    for factor in _LONGER if problem.horizon.grows else ():
+    for factor in _LONGER if problem.horizon.grows and settings.iterations else ():
         longer = problem.cut_anew(factor * problem.horizon.seconds)
         tried = minimise(longer, found.at.point.z, prior, soon)
         problem.take_counts(longer)

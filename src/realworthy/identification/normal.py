@@ -60,20 +60,13 @@ class NormalEquations:
     ) -> tuple[Floats, Floats]:
         """Δz (d,) within [lowest, highest] and Δs (pieces, k).
 
-        (H + μ D) Δ = −g with D = diag H (Marquardt). Coordinates that would leave the
-        box are put on its border, and the others are solved for again.
+        (H + μ D) Δ = −g with D = diag H (Marquardt); where that leaves the box, the
+        point of the box at which the linearised cost is least.
         """
         hessian, gradient, gain, shift = self._eliminate(damping)
-        dz, free = np.zeros(len(gradient)), np.ones(len(gradient), dtype=bool)
-        for _ in range(len(gradient) + 1):
-            if free.any():
-                right = -gradient[free] - hessian[np.ix_(free, ~free)] @ dz[~free]
-                dz[free] = np.linalg.solve(hessian[np.ix_(free, free)], right)
-            out = free & ((dz < lowest) | (dz > highest))
-            if not out.any():
-                break
-            dz[out] = np.clip(dz, lowest, highest)[out]
-            free &= ~out
+        dz = np.asarray(np.linalg.solve(hessian, -gradient), dtype=np.float64)
+        if (dz < lowest).any() or (dz > highest).any():
+            dz = _solve_in_box(hessian, gradient, lowest, highest)
         return dz, shift - np.einsum("pki,i->pk", gain, dz)
 
     def predict(self, dz: Floats, ds: Floats) -> float:
@@ -108,3 +101,25 @@ class NormalEquations:
         hessian = zz - np.einsum("pik,pkj->ij", self.zs, gain)
         gradient = self.gradient_z + np.einsum("pik,pk->i", self.zs, shift)
         return hessian, gradient, gain, shift
+
+
+def _solve_in_box(
+    hessian: Floats, gradient: Floats, lowest: Floats, highest: Floats
+) -> Floats:
+    """(d,) where ½ ΔᵀHΔ + gᵀΔ is least within the box: ‖Rᵀ Δ + R⁻¹ g‖ with H = R Rᵀ.
+
+    Numbers that hardly matter would otherwise drag those that do out of their minimum
+    when they are stopped at a border.
+    """
+    from scipy.optimize import lsq_linear
+
+    size = 1 / np.sqrt(np.diag(hessian))
+    scaled = hessian * np.outer(size, size)
+    factor = np.linalg.cholesky(scaled + _TINY * np.eye(len(size)))
+    target = -np.linalg.solve(factor, gradient * size)
+    low, high = lowest / size, highest / size
+    pinned = high <= low
+    low = np.where(pinned, low - _TINY, low)  # an empty box is refused
+    high = np.where(pinned, high + _TINY, high)
+    found = lsq_linear(factor.T, target, (low, high), method="bvls")
+    return np.clip(found.x * size, lowest, highest)

@@ -17,6 +17,7 @@ _CUT = 10.0
 _LOOK = 4.0
 """[s] over which the growth of a wrong start is watched."""
 _UNSTABLE, _FOLD = 10.0, float(np.e)
+"""Growth over `_LOOK` that is no accident (less over less time), and one fold."""
 _STARTS = 12
 _FEWEST_ROWS = 10
 
@@ -83,7 +84,7 @@ def choose_horizon(
 def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
     """[s] in which an error of the start grows e-fold; None where it never grows."""
     rate, rows = track.recording.rate, len(track.rows)
-    length = int(min(_LOOK * rate, rows / 2))
+    length = int(min(_LOOK * rate, 2 * rows / 3))
     if length < _FEWEST_ROWS:
         return None
     starts = np.unique(np.linspace(0, rows - 1 - length, _STARTS).astype(np.intp))
@@ -97,7 +98,8 @@ def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
     apart = (played.position[len(starts) :] - played.position[: len(starts)]) / kick
     size = np.sqrt(np.mean(apart**2, axis=2))  # (starts, rows), 1 at the start
     typical = np.median(np.nan_to_num(size, nan=np.inf), axis=0)
-    if typical.max() < _UNSTABLE:
+    watched = length / (_LOOK * rate)
+    if typical.max() < max(_FOLD, _UNSTABLE**watched):
         return None
     folded = int(np.argmax(typical > _FOLD))
     return max(folded, _FEWEST_ROWS) / rate

@@ -95,9 +95,20 @@ class Problem(SumOfSquares):
         first = min(every // 2, len(self.pieces) - 1)
         return self._with_pieces(self.pieces[first::every])
 
+    def restricted(self, recordings: Sequence[int]) -> "Problem":
+        """The same problem with these recordings alone; it counts for itself."""
+        chosen = set(recordings)
+        return self._with_pieces([p for p in self.pieces if p.recording in chosen])
+
+    def of_pieces(self, numbers: Sequence[int]) -> "Problem":
+        """The same problem with these pieces, each as often as it is named."""
+        return self._with_pieces([self.pieces[i] for i in numbers])
+
     def cut_anew(self, seconds: float) -> "Problem":
         """The same problem in pieces of another length; it counts for itself."""
-        return self._with_pieces(self._cut(seconds))
+        present = {piece.recording for piece in self.pieces}
+        again = [p for p in self._cut(seconds) if p.recording in present]
+        return self._with_pieces(again)
 
     def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
         """Residuals of n candidates: (n, d) coordinates and (n, pieces, k) starts."""

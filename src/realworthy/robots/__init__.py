@@ -9,6 +9,6 @@ may reach a motor is decided in `deployment`. numpy only. May import: `recording
 """
 
 from realworthy.robots.robot import Command, Mode, Robot, RobotInfo, State
-from realworthy.robots.trial import play
+from realworthy.robots.trial import drive, play
 
-__all__ = ["Command", "Mode", "Robot", "RobotInfo", "State", "play"]
+__all__ = ["Command", "Mode", "Robot", "RobotInfo", "State", "drive", "play"]

@@ -1,7 +1,7 @@
 """Plays commands on a robot and keeps what it measured."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,35 @@ def play(
                 states.append(state)
                 sent.append(value)
             robot.write(Command(sequence=k, values=value))
+            robot.wait(1 / rate)
+    return _recording(info, states, np.array(sent), sidecar, rate)
+
+
+def drive(
+    robot: Robot,
+    policy: Callable[[State], ArrayLike],
+    *,
+    seconds: float,
+    rate: float | None = None,
+    sidecar: Sidecar | None = None,
+) -> Recording:
+    """Lets a policy answer what the robot measures, in closed loop at `rate` [Hz].
+
+    Row k of the recording holds what the policy saw and the command that it sent. The
+    robot brakes at the end, also when something goes wrong. Nothing here guards it.
+    """
+    info = robot.info
+    rate = info.rate if rate is None else rate
+    states: list[State] = []
+    sent: list[Floats] = []
+    with robot:
+        for k in range(max(2, round(seconds * rate))):
+            state = robot.read()
+            values = np.atleast_1d(np.asarray(policy(state), dtype=np.float64))
+            if not states or state.time > states[-1].time:
+                states.append(state)
+                sent.append(values)
+            robot.write(Command(sequence=k, values=values))
             robot.wait(1 / rate)
     return _recording(info, states, np.array(sent), sidecar, rate)
 

@@ -1,6 +1,6 @@
 """How a floating base moved, where a recording tells it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -36,6 +36,10 @@ class BaseMotion:
         """Writes the base at some rows into (worlds, …) states."""
         qpos[:, self.qpos : self.qpos + 7] = self.pose[rows]
         qvel[:, self.dof : self.dof + 6] = self.motion[rows]
+
+    def cut(self, rows: slice) -> "BaseMotion":
+        """Some rows of it."""
+        return replace(self, pose=self.pose[rows], motion=self.motion[rows])
 
 
 def is_floating(twin: Twin) -> bool:

@@ -52,6 +52,11 @@ class SubstepEffect(ABC):
     def act(self) -> None:
         """Adds to `qfrc_applied`, or moves fields, for the coming substep."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether `act` does nothing until further notice, so that it can be spared."""
+        return False
+
 
 class MujocoCpu(Simulator):
     """`world_count` worlds of a twin; results are the same at any thread count.
@@ -220,7 +225,8 @@ class MujocoCpu(Simulator):
         world that diverges repeats its last state; see `outcomes`.
         """
         control = np.asarray(control, dtype=np.float64)
-        if self._laws or self._effects or self._has_pushes:
+        acting = any(not effect.is_idle for effect in self._effects)
+        if self._laws or acting or self._has_pushes:
             return self._rollout_by_substeps(control)
         count = control.shape[1]
         out = {

@@ -5,7 +5,7 @@ is a whole number of them, commands are held from row to row, and a start at any
 given the commands that were sent before it, as a delay would still be carrying them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +24,7 @@ from realworthy.simulators.base import (
     read_base,
 )
 from realworthy.simulators.inputs import Encoders, Inputs, choose_inputs
-from realworthy.simulators.mujoco_cpu import MujocoCpu
+from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
 from realworthy.simulators.simulator import Outcome
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.layout import Layout
@@ -91,7 +91,7 @@ def lay_out(
     """
     hangs = is_floating(twin) and not has_base(recording)
     twin = twin.edited(hang) if hangs else twin
-    return _lay_out(_bind_at(twin, recording.rate, space), recording, hangs)
+    return lay_out_on(bind_at(twin, recording.rate, space), recording, hangs=hangs)
 
 
 def lay_out_all(
@@ -108,9 +108,9 @@ def lay_out_all(
             k for k in clocks if k[1] == hangs and abs(k[0] / rate - 1) < _SAME_CLOCK
         ]
         if not near:
-            clocks[rate, hangs] = _bind_at(hung if hangs else twin, rate, space)
+            clocks[rate, hangs] = bind_at(hung if hangs else twin, rate, space)
         bound = clocks[near[0] if near else (rate, hangs)]
-        tracks.append(_lay_out(bound, recording, hangs))
+        tracks.append(lay_out_on(bound, recording, hangs=hangs))
     return tracks
 
 
@@ -123,17 +123,28 @@ class Replayer:
         world_count: int,
         *,
         thread_count: int = 0,
+        effects: Sequence[SubstepEffect] = (),
     ) -> None:
-        self._tracks = _Tracks((track,) if isinstance(track, Track) else tuple(track))
+        self.load(track)
         self.track = self._tracks.first
         self.simulator = MujocoCpu(
-            self.track.bound, world_count, substeps=1, thread_count=thread_count
+            self.track.bound,
+            world_count,
+            substeps=1,
+            thread_count=thread_count,
+            effects=effects,
         )
-        layout = Layout(self.track.bound)
-        places = [layout.joint(joint) for joint in self.track.joints]
+        self._layout = Layout(self.track.bound)
+        places = [self._layout.joint(joint) for joint in self.track.joints]
         self._qpos = [q for q, _ in places]
         self._dofs = [v for _, v in places]
         self._encoders = Encoders(self.simulator, self.track.joints)
+        self.offset: Floats | None = None
+        """(worlds, inputs) added to what was sent; nothing where None."""
+
+    def load(self, track: Track | Sequence[Track]) -> None:
+        """Takes other tracks of the same bound twin and joints."""
+        self._tracks = _Tracks((track,) if isinstance(track, Track) else tuple(track))
 
     def play(
         self,
@@ -143,12 +154,14 @@ class Replayer:
         tracks: ArrayLike = 0,
         position: Floats | None = None,
         velocity: Floats | None = None,
+        unmeasured: Mapping[str, Floats] | None = None,
     ) -> Played:
         """From measured states at rows `starts` (one per world), for `row_count` rows.
 
         `tracks` says which of several tracks each world plays. `position` and
-        `velocity` (worlds, joints) take the place of what was measured. Row 0 of the
-        answer is the start itself.
+        `velocity` (worlds, joints) take the place of what was measured; `unmeasured`
+        is joint → (worlds,) positions of others, which else rest at the home pose. Row
+        0 of the answer is the start itself.
         """
         joined, simulator = self._tracks, self.simulator
         count = simulator.world_count
@@ -164,6 +177,7 @@ class Replayer:
             first,
             joined.position[first] if position is None else position,
             joined.velocity[first] if velocity is None else velocity,
+            unmeasured or {},
         )
         control = joined.rows[first][:, None] + np.arange(int(at.max()))
         control = np.minimum(control, joined.last_substeps[which][:, None])
@@ -176,6 +190,7 @@ class Replayer:
         first: NDArray[np.intp],
         position: Floats,
         velocity: Floats,
+        unmeasured: Mapping[str, Floats],
     ) -> None:
         joined, simulator = self._tracks, self.simulator
         own = self.track.bound.compiled.own
@@ -184,6 +199,8 @@ class Replayer:
         qpos[:, self._qpos], qvel[:, self._dofs] = self._encoders.read_back(
             position, velocity
         )
+        for joint, values in unmeasured.items():
+            qpos[:, self._layout.joint(joint)[0]] = values
         if joined.base is not None:
             joined.base.put(qpos, qvel, first)
         now, oldest = joined.rows[first], joined.first_substeps[which]
@@ -196,7 +213,10 @@ class Replayer:
 
     def _sent(self, substeps: NDArray[np.intp]) -> Floats:
         """(worlds, …, inputs) commands as the drives of each world understand them."""
-        return self._encoders.understand(self._tracks.control[substeps])
+        sent = self._encoders.understand(self._tracks.control[substeps])
+        if self.offset is None:
+            return sent
+        return sent + self.offset.reshape(len(sent), *(1,) * (sent.ndim - 2), -1)
 
     def _advance(
         self, control: NDArray[np.intp], at: NDArray[np.intp]
@@ -268,7 +288,7 @@ class _Tracks:
         self.base = join_bases([t.base for t in tracks if t.base is not None])
 
 
-def _bind_at(twin: Twin, rate: float, space: ParameterSpace | None) -> BoundTwin:
+def bind_at(twin: Twin, rate: float, space: ParameterSpace | None = None) -> BoundTwin:
     """The twin with a time step of which a row is a whole number."""
     nominal = float(twin.compiled.model.opt.timestep)
     per_row = max(1, int(np.ceil(1 / rate / (_STRETCH * nominal))))
@@ -287,7 +307,8 @@ def _solve_exactly(spec: mujoco.MjSpec) -> None:
     option.ls_iterations = max(option.ls_iterations, _ITERATIONS)
 
 
-def _lay_out(bound: BoundTwin, recording: Recording, hangs: bool) -> Track:
+def lay_out_on(bound: BoundTwin, recording: Recording, *, hangs: bool = False) -> Track:
+    """A recording on the clock of a twin that was bound before, see `bind_at`."""
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
     if not joints:

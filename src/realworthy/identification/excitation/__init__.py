@@ -1,0 +1,35 @@
+"""Excitation: motions that tell what nobody knows yet, safely.
+
+Here live Fourier motions within limits, their rehearsal in worlds of the twin, the
+information that a recording of them would hold, the search for the most telling one
+(`excite`), and the loop fit → design → record → refit (`identify_actively`).
+
+Here does not live what plays a motion on a robot (`robots.follow`). May import what
+`identification` may.
+"""
+
+from realworthy.identification.excitation.criterion import Criterion
+from realworthy.identification.excitation.excite import Excitation, excite
+from realworthy.identification.excitation.information import Forecast
+from realworthy.identification.excitation.limits import LimitSettings, find_limits
+from realworthy.identification.excitation.loop import (
+    Campaign,
+    Status,
+    identify_actively,
+)
+from realworthy.identification.excitation.record import record_motion
+from realworthy.identification.excitation.settings import ExcitationSettings
+
+__all__ = [
+    "Campaign",
+    "Criterion",
+    "Excitation",
+    "ExcitationSettings",
+    "Forecast",
+    "LimitSettings",
+    "Status",
+    "excite",
+    "find_limits",
+    "identify_actively",
+    "record_motion",
+]

@@ -1,0 +1,182 @@
+"""What an excitation is about: a twin, the numbers wanted, and where it may move."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.errors import RealworthyError
+from realworthy.identification.coordinates import Coordinates
+from realworthy.identification.excitation.limits import (
+    LimitSettings,
+    check_joints,
+    find_home,
+    find_limits,
+    stand,
+    tighten,
+)
+from realworthy.parameters import ParameterSpace
+from realworthy.robots.guard import Limits
+from realworthy.simulators.base import is_floating
+from realworthy.twins import Twin, bind
+from realworthy.twins.layout import Layout
+
+Floats = NDArray[np.float64]
+_KINDS = ("armature", "damping", "coulomb_friction", "kp", "resistance")
+"""What a drive is usually wrong about and a motion can tell."""
+_GAINS = ("kp", "kd", "torque_constant", "gear")
+_MANY, _RARE = 1024, 0.005
+"""Draws by which the ends of a belief are found, and the share beyond each end."""
+_TOLERANCE = 0.1
+"""Share of a number's size that its sd may have where nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Subject:
+    """A twin as it will be excited."""
+
+    twin: Twin
+    """Hanging, where it would else have to balance."""
+    space: ParameterSpace
+    joints: tuple[str, ...]
+    home: Floats
+    limits: Limits
+    """Of the design, within those of the hardware."""
+    clearance: float
+    """[m]"""
+    wanted: Floats
+    """(d,) sd that is asked for, in each parameter's unit."""
+    rate: float
+    """[Hz] of commands."""
+    hangs: bool
+    """Whether a floating base is held still."""
+
+    @property
+    def timestep(self) -> float:
+        return float(self.twin.compiled.model.opt.timestep)
+
+    def sample(self, count: int, *, seed: int) -> Floats:
+        """(count, d) e: what is believed most likely, then draws of the belief.
+
+        A number that the belief does not speak of stays at its nominal value.
+        """
+        belief, space = self.twin.belief, self.space
+        shared = [name for name in space.names if name in belief.space]
+        e = np.tile(space.nominal, (count, 1))
+        if shared:
+            own = belief.marginal(shared)
+            columns = [space.index(name) for name in shared]
+            e[:, columns] = own.sample(count, seed=seed)
+            e[0, columns] = [own.mean[name] for name in shared]
+        return np.clip(e, space.lower, space.upper)
+
+    def sample_widely(self, count: int, *, seed: int) -> Floats:
+        """(count, d) e as `sample` gives it, four of them at the belief's corners.
+
+        All numbers high, all low, and servo gains against all others: what is hardest
+        on torques, and on speeds. Fewer corners where `count` is small.
+        """
+        e = self.sample(count, seed=seed)
+        low, high = np.quantile(
+            self.sample(_MANY, seed=seed + 1), [_RARE, 1 - _RARE], axis=0
+        )
+        gains = np.array([p.kind in _GAINS for p in self.space])
+        corners = [
+            high,
+            np.where(gains, high, low),
+            np.where(gains, low, high),
+            low,
+        ][: max(0, count - 1)]
+        e[len(e) - len(corners) :] = np.reshape(corners, (-1, len(self.space)))
+        return e
+
+
+def find_subject(
+    twin: Twin,
+    parameters: ParameterSpace | Sequence[str] | None = None,
+    *,
+    sd: Mapping[str, float] | None = None,
+    joints: Sequence[str] | None = None,
+    limits: LimitSettings | None = None,
+    rate: float | None = None,
+) -> Subject:
+    """Checks what was asked for, and finds limits; raises for what does not exist."""
+    settings = limits or LimitSettings()
+    floats, twin = is_floating(twin), stand(twin)
+    layout = Layout(bind(twin))
+    moved = check_joints(twin, layout, joints)
+    space = _choose_space(twin, layout, parameters, sd or {}, moved)
+    home = find_home(layout, moved)
+    timestep = float(twin.compiled.model.opt.timestep)
+    rate = 1 / (4 * timestep) if rate is None else rate
+    if not 1 <= rate <= 1.01 / timestep:
+        raise RealworthyError(
+            f"Commands cannot be sent at {rate:g} Hz to a twin whose time step is "
+            f"{timestep:g} s.",
+            hint=f"Choose from 1 to {1 / timestep:g} Hz.",
+        )
+    return Subject(
+        twin=twin,
+        space=space,
+        joints=moved,
+        home=home,
+        limits=tighten(find_limits(twin, moved), home, settings),
+        clearance=settings.clearance,
+        wanted=_find_wanted(space, sd or {}),
+        hangs=floats and not is_floating(twin),
+        rate=1 / (timestep * max(1, round(1 / (rate * timestep)))),
+    )
+
+
+def _choose_space(
+    twin: Twin,
+    layout: Layout,
+    asked: ParameterSpace | Sequence[str] | None,
+    sd: Mapping[str, float],
+    joints: Sequence[str],
+) -> ParameterSpace:
+    """Those asked for, else those of a calibration, else the usual ones of drives."""
+    if isinstance(asked, ParameterSpace):
+        return asked
+    if asked is not None:
+        names = list(dict.fromkeys((*asked, *sd)))
+    elif twin.belief_text is not None:
+        names = list(dict.fromkeys((*twin.belief.space.names, *sd)))
+    else:
+        names = list(dict.fromkeys((*_usual(twin, layout, joints), *sd)))
+    if not names:
+        raise RealworthyError(
+            f"Nothing that is usually unknown about drives exists in {twin.owner}.",
+            hint=f"Name parameters. All: {twin.listing or 'twin.space.names'}",
+        )
+    return twin.space.select(names)
+
+
+def _usual(twin: Twin, layout: Layout, joints: Sequence[str]) -> list[str]:
+    drives = {layout.actuators[layout.actuator(joint)] for joint in joints}
+    chosen = []
+    for parameter in twin.space:
+        own = parameter.element in joints or parameter.element in drives
+        if own and parameter.kind in _KINDS and parameter.nominal > 0:
+            chosen.append(parameter.name)
+    for joint in joints:  # a velocity loop's gain, where no damping could stand for it
+        name = f"{layout.actuators[layout.actuator(joint)]}.kd"
+        if name in twin.space and f"{joint}.damping" not in chosen:
+            chosen.append(name)
+    if "all.delay" in twin.space:
+        chosen.append("all.delay")
+    return chosen
+
+
+def _find_wanted(space: ParameterSpace, sd: Mapping[str, float]) -> Floats:
+    bounds = Coordinates(space)
+    wanted = bounds.tolerance(bounds.to_z(space.nominal), _TOLERANCE)
+    for name, value in sd.items():
+        if not 0 < value < np.inf:
+            raise RealworthyError(
+                f"An sd of {value:g} cannot be asked for of '{name}'.",
+                hint="Give a number above 0, in the parameter's unit.",
+            )
+        wanted[space.index(name)] = value
+    return np.where(wanted > 0, wanted, np.abs(space.nominal) * _TOLERANCE + 1e-12)

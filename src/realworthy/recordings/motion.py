@@ -1,0 +1,136 @@
+"""A motion: joint positions over time, to be played on a robot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.artefacts import check_readable, writing
+from realworthy.errors import BadFile, RealworthyError
+from realworthy.recordings.formats import csv
+from realworthy.recordings.recording import Recording
+
+Floats = NDArray[np.float64]
+_END = ".position"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """A motion on a regular clock, with its derivatives; arrays are (rows, joints)."""
+
+    time: Floats
+    """(rows,) [s] from 0."""
+    joints: tuple[str, ...]
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Motion:
+    """Where joints shall be, from the first row to the last."""
+
+    time: Floats
+    """(rows,) [s], strictly increasing."""
+    joints: tuple[str, ...]
+    position: Floats
+    """(rows, joints) [rad or m]."""
+
+    def __post_init__(self) -> None:
+        time = np.asarray(self.time, dtype=np.float64)
+        position = np.asarray(self.position, dtype=np.float64)
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, "position", position)
+        if position.shape != (len(time), len(self.joints)):
+            raise RealworthyError(
+                f"A motion of {len(time)} rows and {len(self.joints)} joints cannot "
+                f"have positions of shape {position.shape}."
+            )
+        if not self.joints:
+            raise RealworthyError(
+                "A motion needs a column such as 'elbow.position'; there is none."
+            )
+        if len(time) < 2:
+            raise RealworthyError(f"A motion needs two rows or more, not {len(time)}.")
+        if not (np.isfinite(time).all() and np.isfinite(position).all()):
+            raise RealworthyError("A motion holds values that are not numbers.")
+        if not (np.diff(time) > 0).all():
+            row = int(np.argmin(np.diff(time) > 0)) + 2
+            raise RealworthyError(f"The time of a motion does not rise in row {row}.")
+
+    def __repr__(self) -> str:
+        return f"<motion of {len(self.joints)} joints, {self.duration:.4g} s>"
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def signals(self) -> Mapping[str, Floats]:
+        """`<joint>.position` → (rows,)."""
+        return {j + _END: self.position[:, i] for i, j in enumerate(self.joints)}
+
+    def sample(self, rate: float) -> Reference:
+        """The motion at `rate` [Hz], through its rows by a spline of degree five.
+
+        Rows of a motion should lie closer than its fastest change; a step between two
+        rows overshoots, which its derivatives show.
+        """
+        from scipy.interpolate import make_interp_spline
+
+        degree = min(5, (len(self.time) - 1) // 2 * 2 + 1)  # odd, as rows allow
+        degree = min(degree, len(self.time) - 1)
+        spline = make_interp_spline(self.time, self.position, k=degree)
+        count = int(np.floor(self.duration * rate + 1e-6)) + 1
+        time = np.arange(count) / rate
+        at = np.minimum(self.time[0] + time, self.time[-1])
+        found = [spline(at)]
+        for order in (1, 2):
+            higher = degree >= order
+            found.append(spline(at, nu=order) if higher else np.zeros_like(found[0]))
+        return Reference(time, self.joints, *found)
+
+
+def load_motion(path: Path | str) -> Motion:
+    """`time` and every `<joint>.position` of a CSV file; other columns are left out."""
+    path = Path(path)
+    check_readable(path)
+    table = csv.read_table(path)
+    if "time" not in table:
+        raise BadFile(
+            path,
+            "it has no column 'time'.",
+            hint="A motion has the columns: time,elbow.position,…",
+        )
+    joints = tuple(n.removesuffix(_END) for n in table if n.endswith(_END))
+    columns = [table[joint + _END] for joint in joints]
+    position = np.stack(columns, axis=1) if joints else np.empty((0, 0))
+    try:
+        return Motion(table["time"], joints, position)
+    except RealworthyError as error:
+        if not joints:
+            raise BadFile(
+                path,
+                "it has no column such as 'elbow.position'.",
+                hint=f"It has: {', '.join(table)}.",
+            ) from None
+        raise BadFile(path, error.problem, hint=error.hint) from None
+
+
+def save_motion(motion: Motion, path: Path | str, *, overwrite: bool = False) -> None:
+    """Writes a CSV file, whole or not at all."""
+    check_name(path)
+    with writing(path, overwrite=overwrite) as temporary:
+        csv.write(Recording(motion.time, motion.signals), temporary)
+
+
+def check_name(path: Path | str) -> None:
+    """Raises unless a file can hold a motion."""
+    if not str(path).endswith(".csv"):
+        raise RealworthyError(
+            f"A motion's file name ends in .csv, not '{path}'.",
+            hint="Try: " + str(Path(path).with_suffix(".csv")),
+        )

@@ -1,0 +1,115 @@
+"""Limits of a robot, and a small guard that watches them while a motion is played.
+
+The guard does not raise and does not correct: it says whether to go on, and why not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.errors import UnknownName
+from realworthy.robots.robot import State
+
+Floats = NDArray[np.float64]
+_ROWS = 3
+"""Rows in a row that must be over a limit: one odd sample is noise."""
+_NEGLIGIBLE = 1e-6
+"""Share of a limit by which rounding may exceed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Limits:
+    """What joints may do; arrays are (joints,), ±inf where nothing limits them."""
+
+    joints: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    """[rad or m]"""
+    speed: Floats
+    """[rad/s or m/s]"""
+    acceleration: Floats
+    """[rad/s² or m/s²]; no robot measures it, so the guard does not watch it."""
+    torque: Floats
+    """[N·m or N]"""
+
+    def select(self, joints: Sequence[str]) -> "Limits":
+        """The limits of some joints, in the order given."""
+        for joint in joints:
+            if joint not in self.joints:
+                raise UnknownName("joint", joint, self.joints, owner="the limits")
+        places = [self.joints.index(joint) for joint in joints]
+        return Limits(
+            joints=tuple(joints),
+            lower=self.lower[places],
+            upper=self.upper[places],
+            speed=self.speed[places],
+            acceleration=self.acceleration[places],
+            torque=self.torque[places],
+        )
+
+    def find_excess(
+        self,
+        position: Floats,
+        velocity: Floats,
+        torque: Floats | None = None,
+        acceleration: Floats | None = None,
+    ) -> str:
+        """What of (…, joints) values is furthest over a limit, in words; empty if none.
+
+        Speeds, torques and accelerations may reach their limits.
+        """
+        range_ = np.maximum(self.upper - self.lower, 1e-9)
+        scale = np.where(np.isfinite(range_), range_, 1.0)
+        over = {
+            "position": (
+                np.maximum(self.lower - position, position - self.upper) / scale,
+                position,
+            ),
+            "speed": (np.abs(velocity) / self.speed - 1, velocity),
+        }
+        if torque is not None:
+            over["torque"] = (np.abs(torque) / self.torque - 1, torque)
+        if acceleration is not None:
+            over["acceleration"] = (
+                np.abs(acceleration) / self.acceleration - 1,
+                acceleration,
+            )
+        worst = max(over, key=lambda name: float(np.max(over[name][0])))
+        excess, values = over[worst]
+        if not float(np.max(excess)) > _NEGLIGIBLE:
+            return ""
+        place = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        return self._describe(worst, int(place[-1]), float(values[place]))
+
+    def _describe(self, what: str, i: int, value: float) -> str:
+        joint = self.joints[i]
+        if what == "position":
+            ends = f"{self.lower[i]:.3f} … {self.upper[i]:.3f} rad"
+            return f"{joint} at {value:.3f} rad is outside {ends}"
+        limit = float(getattr(self, what)[i])
+        unit = {"speed": "rad/s", "torque": "N·m", "acceleration": "rad/s²"}[what]
+        return f"{joint}: {what} {abs(value):.3g} {unit} exceeds {limit:.3g} {unit}"
+
+
+class Guard:
+    """Watches measured position, speed and torque of a robot's joints.
+
+    A limit counts as exceeded after three measurements in a row beyond it.
+    """
+
+    def __init__(self, limits: Limits, joints: Sequence[str]) -> None:
+        """`joints` is the order in which the robot reports them."""
+        self.limits = limits
+        self._places = [list(joints).index(joint) for joint in limits.joints]
+        self._count = 0
+
+    def judge(self, state: State) -> str:
+        """Why to stop now; empty while all is well."""
+        values = (state.position, state.velocity, state.torque)
+        if not all(np.isfinite(v[self._places]).all() for v in values):
+            return "the robot reports values that are not numbers"
+        reason = self.limits.find_excess(*(v[self._places] for v in values))
+        self._count = self._count + 1 if reason else 0
+        return reason if self._count >= _ROWS else ""

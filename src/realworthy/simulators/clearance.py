@@ -1,0 +1,96 @@
+"""How close parts of a robot come to each other, and to what stands around it."""
+
+import copy
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.twins import BoundTwin
+from realworthy.twins.layout import Layout
+
+Floats = NDArray[np.float64]
+
+
+class Clearance:
+    """Distances between parts that could collide, in poses of some joints.
+
+    Parts that the model itself lets pass through each other do not count, and neither
+    do those that are closer than `reach` [m] in the home pose: they touch by design.
+    """
+
+    def __init__(
+        self, bound: BoundTwin, joints: Sequence[str], *, reach: float
+    ) -> None:
+        layout = Layout(bound)
+        self.reach = reach
+        self._model = copy.copy(bound.model)
+        self._model.geom_margin[:] = reach
+        self._data = mujoco.MjData(self._model)
+        self._home = bound.compiled.own["own.initial_qpos"].copy()
+        self._places = [layout.joint(joint)[0] for joint in joints]
+        self._exempt = set(self._find_pairs())
+
+    def measure(self, position: Floats) -> tuple[Floats, tuple[str, str]]:
+        """(rows,) smallest distance [m], at most `reach`, and the closest two bodies.
+
+        `position` is (rows, joints); other joints are at home. Negative: they overlap.
+        """
+        found = np.full(len(position), self.reach)
+        closest, pair = self.reach, ("", "")
+        for row, values in enumerate(position):
+            near = self._find_pairs(values)
+            for geoms, distance in near.items():
+                if geoms in self._exempt:
+                    continue
+                found[row] = min(found[row], distance)
+                if distance < closest:
+                    closest, pair = distance, self._name(geoms)
+        return found, pair
+
+    def find_culprit(self, position: Floats, home: Floats) -> int | None:
+        """The joint that brings parts closest by leaving home; None where none does.
+
+        `position` is one (joints,) pose in which parts are too close.
+        """
+        step = 1e-3
+        moved = np.concatenate(
+            [position[None], position + step * np.eye(len(position))]
+        )
+        distance, _ = self.measure(moved)
+        approach = -(distance[1:] - distance[0]) / step * (position - home)
+        worst = int(np.argmax(approach))
+        return worst if approach[worst] > 0 else None
+
+    def _find_pairs(self, values: Floats | None = None) -> dict[tuple[int, int], float]:
+        """Pairs of shapes within reach in a pose, and how far apart they are."""
+        model, data = self._model, self._data
+        data.qpos[:] = self._home
+        if values is not None:
+            data.qpos[self._places] = values
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        if data.ncon == 0:
+            return {}
+        found: dict[tuple[int, int], float] = {}
+        geoms, distances = data.contact.geom, data.contact.dist
+        for (first, second), distance in zip(
+            geoms.tolist(), distances.tolist(), strict=True
+        ):
+            if distance < self.reach:
+                key = (min(first, second), max(first, second))
+                found[key] = min(found.get(key, self.reach), distance)
+        return found
+
+    def _name(self, geoms: tuple[int, int]) -> tuple[str, str]:
+        bodies = [int(self._model.geom_bodyid[g]) for g in geoms]
+        first, second = (
+            mujoco.mj_id2name(self._model, mujoco.mjtObj.mjOBJ_BODY, b) for b in bodies
+        )
+        return str(first), str(second)
+
+
+def without_contacts(spec: mujoco.MjSpec) -> None:
+    """Lets everything pass through everything: quicker, where nothing touches."""
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
