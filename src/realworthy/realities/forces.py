@@ -67,14 +67,10 @@ class JointForces(SubstepEffect):
             self.force[:, dofs] += torque[:, None]
 
     def _slip(self, column: int, effect: Hysteresis, velocity: Floats) -> Floats:
-        """Dahl: dF/dq = stiffness · (1 − F/torque · sgn q̇), exact over one substep."""
-        move = velocity * self.timestep
-        side = np.sign(move)
         torque = self.bristle[:, column]
-        decay = np.exp(-effect.stiffness * np.abs(move) / effect.torque)
-        torque = side * effect.torque + (torque - side * effect.torque) * decay
-        self.bristle[:, column] = np.where(move == 0, self.bristle[:, column], torque)
-        return -self.bristle[:, column]
+        move = velocity * self.timestep
+        torque[:] = dahl(torque, move, effect.torque, effect.stiffness)
+        return -torque
 
     def _draw_noise(self) -> None:
         if self.process_noise and self.substep % self.substeps == 0:
@@ -121,3 +117,17 @@ def rewritten(simulator: MujocoCpu, name: str, worlds: Ids) -> Floats:
     if name in simulator.bound.fields:
         return simulator.expand(name)[worlds]
     return np.asarray(simulator.bound.compiled.nominal(name))
+
+
+def dahl(
+    torque: Floats, move: Floats, slip: Floats | float, stiffness: Floats | float
+) -> Floats:
+    """Friction after a small move: dF/dq = stiffness · (1 − F/slip · sgn q̇), exact.
+
+    `slip` is the torque at which it slips; with none there is no friction.
+    """
+    side = np.sign(move)
+    most = np.where(np.asarray(slip) > 0, slip, 1.0)
+    decay = np.exp(-stiffness * np.abs(move) / most)
+    after = side * most + (torque - side * most) * decay
+    return np.where((move == 0) | (np.asarray(slip) <= 0), torque, after)

@@ -1,0 +1,544 @@
+"""The bench on which suspects are tried: short pieces of recordings, many worlds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.diagnosis.effects import FRICTION, NEUTRAL, SuspectedEffects
+from realworthy.diagnosis.heat import Heat
+from realworthy.diagnosis.native import STRUCTURAL, NativeEffects
+from realworthy.diagnosis.suspects import Case, Edit, Slot
+from realworthy.gap.noise import NoiseFloor, estimate_noise
+from realworthy.gap.states import States, estimate_states
+from realworthy.recordings import Recording
+from realworthy.simulators.replay import (
+    Replayer,
+    Track,
+    bind_at,
+    is_sound,
+    lay_out,
+    lay_out_on,
+)
+from realworthy.twins import BoundTwin, Twin
+from realworthy.twins.layout import Layout
+from realworthy.twins.structure import (
+    add_backlash,
+    add_flexibility,
+    flex_joint,
+    hang,
+    play_joint,
+    set_timestep,
+)
+
+Floats = NDArray[np.float64]
+_INERTIAL = ("mass", "centre_of_mass", "inertia", "link_length", "gravity_tilt")
+_OF_HEAT = ("thermal_fade.time_constant", "thermal_fade.rated_torque")
+_WORLDS = 512
+_ROUND = 16
+_KEPT_BENCHES = 40
+_MOTION_SHARE = 3e-4
+"""Of a joint's motion: below this, nobody would call a difference a gap."""
+_CARRIED = 0.11
+"""[s] that a command may be on its way."""
+_BLOWN = 1e4
+"""Residual of a world that blew up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSettings:
+    """How recordings are cut."""
+
+    piece_count: int = 24
+    warm_up: float = 0.2
+    """[s] simulated before anything counts, for what a start cannot know."""
+    length: float = 0.6
+    """[s] that counts."""
+    block_count: int = 20
+    """Means over rows into which a piece is condensed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one recording: `first` is the start, then warm-up, then blocks."""
+
+    recording: int
+    first: int
+    warm_rows: int
+    block_rows: int
+    block_count: int
+
+    @property
+    def row_count(self) -> int:
+        return self.warm_rows + self.block_rows * self.block_count
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """What has to be compiled: added joints, stiff friction, room for inertias."""
+
+    structure: frozenset[tuple[str, str]]
+    stiff: frozenset[str]
+    is_heavy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What a play of all pieces needs, (pieces, …), as some edits leave it."""
+
+    before: NDArray[np.intp]
+    """Rows of a short track before its start."""
+    position: Floats
+    velocity: Floats
+    position_sd: Floats
+    velocity_sd: Floats
+    measured: Floats
+    """(pieces, blocks, joints) means."""
+    sd: Floats
+    """(pieces, joints) of a mean: noise, numerics, what is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A recording as some edits leave it, with its states and noise."""
+
+    recording: Recording
+    track: Track
+    states: States
+    noise: NoiseFloor
+
+
+class Bench:
+    """Pieces of recordings of one rate, and worlds to replay them in."""
+
+    def __init__(
+        self,
+        twin: Twin,
+        recordings: Sequence[Recording],
+        names: Iterable[str],
+        settings: BenchSettings | None = None,
+        *,
+        fineness: int = 1,
+        thread_count: int = 0,
+    ) -> None:
+        """`names` are the twin's parameters that cases may set.
+
+        Time steps are the twin's over `fineness`.
+        """
+        self.settings = settings or BenchSettings()
+        self._thread_count = thread_count
+        self.fineness = fineness
+        if fineness > 1:
+            timestep = float(twin.compiled.model.opt.timestep) / fineness
+            twin = twin.edited(partial(set_timestep, timestep=timestep))
+        first = lay_out(twin, recordings[0])
+        self.hangs = first.hangs
+        self.twin = twin.edited(hang) if self.hangs else twin
+        self.rate = recordings[0].rate
+        self._plain = bind_at(self.twin, self.rate)
+        self.names = tuple(names)
+        self.joints = first.joints
+        self._recordings = list(recordings)
+        self._readies: dict[tuple[Edit, ...], _Ready] = {}
+        self._sources: dict[tuple[Edit, ...], list[_Source]] = {}
+        self._players: dict[
+            tuple[_Variant, int], tuple[Replayer, SuspectedEffects]
+        ] = {}
+        self._bounds: dict[_Variant, BoundTwin] = {}
+        self._tracks: dict[tuple[_Variant, tuple[Edit, ...]], list[Track]] = {}
+        self.layout = Layout(first.bound)
+        self.sources(())
+        self.pieces = self._cut()
+        self.heat = Heat([s.track for s in self.sources(())], self.layout)
+        self.world_seconds = 0.0
+
+    def allow(self, names: Iterable[str]) -> None:
+        """Makes room for parameters of the twin that cases will set."""
+        self.names = tuple(names)
+        self._bounds.clear()
+        self._players.clear()
+        self._tracks.clear()
+
+    @property
+    def block_seconds(self) -> float:
+        return self.pieces[0].block_rows / self.rate
+
+    # -- recordings ---------------------------------------------------------------
+
+    def sources(self, edits: tuple[Edit, ...]) -> list[_Source]:
+        """The recordings as edits leave them."""
+        if edits not in self._sources:
+            found = []
+            for recording in self._recordings:
+                for edit in edits:
+                    recording = edit.apply(recording)
+                track = lay_out_on(self._plain, recording, hangs=self.hangs)
+                noise = estimate_noise(recording, track.joints)
+                states = estimate_states(track, noise)
+                found.append(_Source(recording, track, states, noise))
+            self._sources[edits] = found
+        return self._sources[edits]
+
+    def _cut(self) -> list[Piece]:
+        """Windows spread over all recordings; where there are many, the livelier."""
+        settings, rate = self.settings, self.rate
+        block = max(1, round(settings.length * rate / settings.block_count))
+        count = max(4, min(settings.block_count, round(settings.length * rate / block)))
+        warm = round(settings.warm_up * rate)
+        rows = warm + block * count
+        found: list[tuple[float, Piece]] = []
+        for i, source in enumerate(self.sources(())):
+            last = len(source.track.rows) - 1 - rows
+            if last < 0:
+                continue
+            stride = max(1, rows - warm)
+            for first in range(0, last + 1, stride):
+                part = source.states.velocity[first : first + rows]
+                scale = source.states.velocity.std(0) + 1e-12
+                life = float(np.sqrt(np.mean((part / scale) ** 2)))
+                found.append((life, Piece(i, first, warm, block, count)))
+        if len(found) > settings.piece_count:
+            found = _choose(found, settings.piece_count)
+        return [piece for _, piece in found]
+
+    # -- worlds -------------------------------------------------------------------
+
+    def evaluate(
+        self, cases: Sequence[Case], places: Sequence[int] | None = None
+    ) -> Floats:
+        """(cases, pieces, blocks · joints) simulated minus measured, over the noise.
+
+        `places` chooses pieces by number; all of them where not given.
+        """
+        chosen_pieces = (
+            np.arange(len(self.pieces)) if places is None else np.array(places)
+        )
+        out = np.empty((len(cases), len(chosen_pieces), self._width))
+        groups: dict[tuple[_Variant, tuple[Edit, ...]], list[int]] = {}
+        for i, case in enumerate(cases):
+            groups.setdefault((self._variant(case), case.edits), []).append(i)
+        for (variant, edits), members in groups.items():
+            chosen = [cases[i] for i in members]
+            out[members] = self._run(variant, edits, chosen, chosen_pieces)
+        return out
+
+    def shift_starts(self, case: Case) -> Floats:
+        """(pieces, blocks · joints, 2 · joints) answer to starts off by one sd."""
+        variant, edits = self._variant(case), case.edits
+        count = len(self.joints)
+        every = np.arange(len(self.pieces))
+        base = self._run(variant, edits, [case], every)[0]
+        shifts = np.zeros((2 * count, 2, count))
+        for i in range(count):
+            shifts[i, 0, i] = shifts[count + i, 1, i] = 1.0
+        moved = self._run(variant, edits, [case] * (2 * count), every, shifts)
+        return np.moveaxis(moved - base, 0, -1)
+
+    def play_plainly(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """(pieces, blocks, joints) positions of the twin as it is, and which hold."""
+        tracks = self._lay_out(bind_at(self.twin, self.rate), ())
+        player = Replayer(tracks, len(tracks), thread_count=self._thread_count)
+        return self._play(player, (), np.arange(len(tracks)), None)
+
+    def resolution(self) -> Floats:
+        """(joints,) least rms difference that counts [rad or m]."""
+        return np.asarray(self._ready(()).sd.mean(0))
+
+    def set_numerics(self, numerics: Floats) -> None:
+        self._numerics = numerics
+        self._readies = {}
+
+    _numerics: Floats | float = 0.0
+
+    @property
+    def _width(self) -> int:
+        return self.pieces[0].block_count * len(self.joints)
+
+    def _variant(self, case: Case) -> _Variant:
+        structure = {
+            (s.effect, s.joint) for s in case.effects if s.effect in STRUCTURAL
+        }
+        stiff = {s.joint for s in case.effects if s.effect in FRICTION}
+        heavy = False
+        for name in case.values:
+            parameter = self.twin.space[name]
+            if parameter.kind == "coulomb_friction":
+                stiff |= set(parameter.binding.elements)
+            heavy |= parameter.kind in _INERTIAL
+        return _Variant(frozenset(structure), frozenset(stiff), heavy)
+
+    def _make(self, variant: _Variant) -> BoundTwin:
+        if variant not in self._bounds:
+            twin = self.twin
+            for effect, joint in sorted(variant.structure):
+                twin = _add(twin, effect, joint)
+            names = [name for name in self.names if self._fits(variant, name)]
+            stiff = [f"{joint}.coulomb_friction" for joint in sorted(variant.stiff)]
+            names = list(dict.fromkeys((*names, *stiff)))
+            space = self.twin.space.select(names)
+            self._bounds[variant] = bind_at(twin, self.rate, space)
+        return self._bounds[variant]
+
+    def _fits(self, variant: _Variant, name: str) -> bool:
+        parameter = self.twin.space[name]
+        if parameter.kind == "coulomb_friction":
+            return set(parameter.binding.elements) <= variant.stiff
+        return variant.is_heavy or parameter.kind not in _INERTIAL
+
+    def _player(
+        self, variant: _Variant, wanted: int
+    ) -> tuple[Replayer, SuspectedEffects]:
+        slabs = -(-wanted // _WORLDS)
+        size = -(-wanted // (slabs * _ROUND)) * _ROUND  # few idle worlds, few sizes
+        kept = self._players.pop((variant, size), None)
+        if kept is None:
+            effects = SuspectedEffects(Layout(self._make(variant)), variant.stiff)
+            player = Replayer(
+                self._laid_out(variant, ()),
+                size,
+                thread_count=self._thread_count,
+                effects=[effects],
+            )
+            kept = (player, effects)
+        self._players[variant, size] = kept  # the last used is the last to go
+        while len(self._players) > _KEPT_BENCHES:
+            self._players.pop(next(iter(self._players)))
+        return kept
+
+    def _laid_out(self, variant: _Variant, edits: tuple[Edit, ...]) -> list[Track]:
+        key = (variant, edits)
+        if key not in self._tracks:
+            self._tracks[key] = self._lay_out(self._make(variant), edits)
+        return self._tracks[key]
+
+    def _lay_out(self, bound: BoundTwin, edits: tuple[Edit, ...]) -> list[Track]:
+        """One short track per piece, with the commands sent before it."""
+        found = []
+        for piece in self.pieces:
+            source = self.sources(edits)[piece.recording]
+            before = self._before(piece)
+            rows = slice(piece.first - before, piece.first + piece.row_count + 1)
+            found.append(_crop(source.track, bound, rows))
+        return found
+
+    def _run(
+        self,
+        variant: _Variant,
+        edits: tuple[Edit, ...],
+        cases: Sequence[Case],
+        places: NDArray[np.intp],
+        shifts: Floats | None = None,
+    ) -> Floats:
+        """(cases, pieces, width) residuals; shifts are (cases, 2, joints) in sd."""
+        pairs = len(cases) * len(places)
+        player, effects = self._player(variant, pairs)
+        tracks = self._laid_out(variant, edits)
+        player.load(tracks)
+        slab = player.simulator.world_count
+        ready = self._ready(edits)
+        out = np.empty((pairs, self.pieces[0].block_count, len(self.joints)))
+        for begin in range(0, pairs, slab):
+            index = np.minimum(np.arange(begin, begin + slab), pairs - 1)
+            which, place = np.divmod(index, len(places))
+            piece = places[place]
+            self._write(player, effects, [cases[k] for k in which], piece)
+            moved = None if shifts is None else shifts[which]
+            inside = self._load(variant, [cases[k] for k in which], piece)
+            played, sound = self._play(player, edits, piece, moved, inside)
+            values = (played - ready.measured[piece]) / ready.sd[piece][:, None]
+            values[~sound] = _BLOWN
+            fresh = slice(0, min(slab, pairs - begin))
+            out[begin : begin + slab] = values[fresh]
+            self.world_seconds += slab * self.pieces[0].row_count / self.rate
+        np.clip(out, -_BLOWN, _BLOWN, out=out)
+        return np.nan_to_num(out, nan=_BLOWN).reshape(len(cases), len(places), -1)
+
+    def _write(
+        self,
+        player: Replayer,
+        effects: SuspectedEffects,
+        cases: Sequence[Case],
+        piece: NDArray[np.intp],
+    ) -> None:
+        simulator = player.simulator
+        space = simulator.bound.space
+        if len(space) or any(case.values for case in cases):
+            e = np.tile(space.nominal, (len(cases), 1))
+            for w, case in enumerate(cases):
+                for name, value in case.values.items():
+                    e[w, space.index(name)] = value
+            simulator.write(e)
+        shape = (len(cases), len(effects.joints))
+        numbers: dict[str, Floats] = {}
+        fields = NativeEffects(simulator)
+        player.offset = np.zeros((len(cases), simulator.bound.model.nu))
+        for w, case in enumerate(cases):
+            for slot, value in case.effects.items():
+                if slot.number in _OF_HEAT:
+                    continue
+                if slot.effect == "default_pose":
+                    player.offset[w, self._control_of(slot.joint)] = value
+                    continue
+                if fields.takes(slot):
+                    fields.write(w, slot, case)
+                    continue
+                if slot.number == "thermal_fade.loss":
+                    value = value * self._heat_at(int(piece[w]), slot.joint, case)
+                table = numbers.setdefault(
+                    slot.number, np.full(shape, NEUTRAL[slot.number])
+                )
+                table[w, effects.columns[slot.joint]] = value
+        effects.write(numbers)
+        if not player.offset.any():
+            player.offset = None
+
+    def _control_of(self, joint: str) -> int:
+        """Place of a joint's command among the inputs."""
+        actuator = self.layout.actuator(joint)
+        return int(self.layout.bound.model.actuator_ctrladr[actuator])
+
+    def _load(
+        self, variant: _Variant, cases: Sequence[Case], piece: NDArray[np.intp]
+    ) -> dict[str, Floats]:
+        """Where plays and springs stand at the starts, under what they transmit."""
+        found: dict[str, Floats] = {}
+        for effect, joint in variant.structure:
+            torque = np.array([self._transmitted(self.pieces[p], joint) for p in piece])
+            number = "width" if effect == "backlash" else "stiffness"
+            slot = Slot(f"{effect}.{number}", joint)
+            size = np.array([case.effects[slot] for case in cases])
+            if effect == "backlash":
+                found[play_joint(joint)] = -np.sign(torque) * size / 2
+            else:
+                found[flex_joint(joint)] = -torque / size
+        return found
+
+    def _transmitted(self, piece: Piece, joint: str) -> float:
+        """[N·m] from motor to link at a start: what the rotor does not take."""
+        column = self.layout.driven_joints.index(joint)
+        torque = self.heat.torque[piece.recording][piece.first, column]
+        states = self.sources(())[piece.recording].states
+        dof = self.layout.joint(joint)[1]
+        rotor = float(self.layout.bound.model.dof_armature[dof])
+        place = self.joints.index(joint)
+        return float(torque - rotor * states.acceleration[piece.first, place])
+
+    def _heat_at(self, piece: int, joint: str, case: Case) -> float:
+        """0 … 1 in the middle of a piece."""
+        place = self.pieces[piece]
+        row = place.first + place.row_count // 2
+        time, rated = (case.effects[Slot(name, joint)] for name in _OF_HEAT)
+        return self.heat.level(place.recording, joint, time, rated, row)
+
+    def _play(
+        self,
+        player: Replayer,
+        edits: tuple[Edit, ...],
+        piece: NDArray[np.intp],
+        shifts: Floats | None,
+        unmeasured: Mapping[str, Floats] | None = None,
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """(worlds, blocks, joints) mean positions, and which worlds got through."""
+        ready = self._ready(edits)
+        p, v = ready.position[piece], ready.velocity[piece]
+        if shifts is not None:
+            p = p + ready.position_sd[piece] * shifts[:, 0]
+            v = v + ready.velocity_sd[piece] * shifts[:, 1]
+        any_piece = self.pieces[0]
+        played = player.play(
+            ready.before[piece],
+            any_piece.row_count + 1,
+            tracks=piece,
+            position=p,
+            velocity=v,
+            unmeasured=unmeasured,
+        )
+        kept = played.position[:, 1 + any_piece.warm_rows :]
+        return _condense(kept, any_piece), is_sound(played)
+
+    def _ready(self, edits: tuple[Edit, ...]) -> _Ready:
+        if edits not in self._readies:
+            self._readies[edits] = self._get_ready(edits)
+        return self._readies[edits]
+
+    def _get_ready(self, edits: tuple[Edit, ...]) -> _Ready:
+        sources = self.sources(edits)
+        own = [(piece, sources[piece.recording]) for piece in self.pieces]
+        variance, measured = [], []
+        for piece, source in own:
+            begin = piece.first + 1 + piece.warm_rows
+            rows = slice(begin, begin + piece.block_rows * piece.block_count)
+            measured.append(source.track.position[rows])
+            noise = np.array([source.noise.position[j] for j in self.joints])
+            motion = _MOTION_SHARE * source.states.position.std(0)
+            variance.append(noise**2 / piece.block_rows + motion**2)
+        return _Ready(
+            before=np.array([self._before(piece) for piece, _ in own], dtype=np.intp),
+            position=np.array([s.states.position[p.first] for p, s in own]),
+            velocity=np.array([s.states.velocity[p.first] for p, s in own]),
+            position_sd=np.array([2 * s.states.position_sd for _, s in own]) + 1e-9,
+            velocity_sd=np.array([_velocity_spread(s.states) for _, s in own]),
+            measured=_condense(np.array(measured), self.pieces[0]),
+            sd=np.sqrt(np.array(variance) + self._numerics**2 + 1e-18),
+        )
+
+    def _before(self, piece: Piece) -> int:
+        """Rows before a start whose commands a delay may still be carrying."""
+        return min(piece.first, int(np.ceil(_CARRIED * self.rate)))
+
+
+def _velocity_spread(states: States) -> Floats:
+    return 3 * states.velocity_sd + 0.02 * states.velocity.std(0) + 1e-9
+
+
+def _condense(rows: Floats, piece: Piece) -> Floats:
+    """(…, blocks, joints) means of (…, rows, joints)."""
+    shape = (rows.shape[0], piece.block_count, piece.block_rows, rows.shape[2])
+    return rows[:, : piece.block_count * piece.block_rows].reshape(shape).mean(2)
+
+
+def _choose(found: list[tuple[float, Piece]], count: int) -> list[tuple[float, Piece]]:
+    """Of evenly spread groups of windows the liveliest, of every fourth the calmest."""
+    bounds = np.linspace(0, len(found), count + 1).astype(int)
+    chosen = []
+    for k in range(count):
+        group = sorted(found[bounds[k] : bounds[k + 1]], key=lambda pair: pair[0])
+        if group:
+            chosen.append(group[0] if k % 4 == 3 else group[-1])
+    return chosen
+
+
+def _crop(track: Track, bound: BoundTwin, rows: slice) -> Track:
+    """Some rows of a track on the clock of another bound twin of equal time step."""
+    begin = int(track.rows[rows.start])
+    kept = track.rows[rows] - begin
+    base = None if track.base is None else track.base.cut(rows)
+    return replace(
+        track,
+        bound=bound,
+        rows=_stretch(kept, track.timestep, float(bound.model.opt.timestep)),
+        control=_control(track, bound, begin, int(kept[-1])),
+        position=track.position[rows],
+        velocity=track.velocity[rows],
+        base=base,
+    )
+
+
+def _stretch(rows: NDArray[np.intp], had: float, has: float) -> NDArray[np.intp]:
+    return np.round(rows * (had / has)).astype(np.intp)
+
+
+def _control(track: Track, bound: BoundTwin, begin: int, last: int) -> Floats:
+    factor = round(track.timestep / float(bound.model.opt.timestep))
+    return np.repeat(track.control[begin : begin + last + 1], factor, axis=0)
+
+
+def _add(twin: Twin, effect: str, joint: str) -> Twin:
+    """A twin with a play or a spring, whose numbers every world has for itself."""
+    if effect == "backlash":
+        return twin.edited(partial(add_backlash, joint=joint, width=0.02))
+    return twin.edited(
+        partial(add_flexibility, joint=joint, stiffness=100.0, damping=0.0)
+    )

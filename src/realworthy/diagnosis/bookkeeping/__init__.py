@@ -1,0 +1,15 @@
+"""Bookkeeping: faults between a robot and its log that the log alone gives away.
+
+Here lives `inspect`: a recording in, one `Finding` per check out (fault, in order, a
+note, or cannot tell), each with numbers and, where there is one, a `Fix`. One file per
+kind of contradiction: the clock, repeated rows, units, order, lags, attitude.
+
+Here do not live trials that need physics, such as joint order of a whole robot, encoder
+offsets and command kinds. May import what `diagnosis` may.
+"""
+
+from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
+from realworthy.diagnosis.bookkeeping.inspection import inspect, read_limits
+from realworthy.diagnosis.bookkeeping.scales import Limits
+
+__all__ = ["Answer", "Finding", "Limits", "inspect", "read_limits"]

@@ -1,0 +1,218 @@
+"""Rows that repeat the one before, and signals that update slower than the log.
+
+Encoders count in steps and robots stand still, so a repeat alone says nothing. A row is
+stale where every signal of a group repeats although at least one of them surely moved:
+it has no steps and never comes back to that value, or it moves by several encoder steps
+before and after, and the repeated value is further from the curve through its
+neighbours than its values usually are.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
+from realworthy.diagnosis.fix import Fix, find_repeats
+from realworthy.recordings import Recording
+from realworthy.recordings.signals import AXES, is_held
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+STALE_SHARE = 0.005
+"""Share of the rows that could show it, from which it matters."""
+STALE_SHARE_OF_ONE = 0.05
+"""The same for one joint alone: two loops of one rate now and then miss each other."""
+STALE_COUNT = 5
+SURE_STEPS = 1.5
+"""Encoder steps off the curve of its neighbours, and"""
+SURE_SPREADS = 5.0
+"""times its usual distance from it, at which a value is surely old."""
+FINE = 0.1
+"""Mean distance from whole steps, in steps, where there are none; by chance 0.25."""
+FEW_ROWS = 50
+"""Moving rows below which nothing can be said."""
+BEAT = 0.8
+"""Share of the updates that must come after the same number of rows."""
+WINDOW = 25
+"""Rows around a row in which a signal without steps must have moved."""
+
+
+def inspect_repeats(recording: Recording) -> list[Finding]:
+    """`stale_samples` of the log and of single groups; `rate` of slow groups.
+
+    A group is a joint or a sensor. `size` is the share of stale rows, or the number of
+    rows between updates.
+    """
+    groups = {g: s for g, s in list_groups(recording).items() if s}
+    if not groups:
+        evidence = "nothing that was measured changes."
+        return [
+            Finding(name="stale_samples", answer=Answer.CANNOT_TELL, evidence=evidence)
+        ]
+    found: list[Finding] = []
+    slow = {g: k for g, s in groups.items() if (k := find_beat(recording, s)) > 1}
+    found += [_slow(group, beat, recording) for group, beat in slow.items()]
+    quick = {g: s for g, s in groups.items() if g not in slow}
+    everything = [signal for signals in quick.values() for signal in signals]
+    if not everything:
+        return found
+    whole, seen = find_stale(recording, everything)
+    if seen < FEW_ROWS:
+        evidence = f"the robot surely moves in only {seen} rows."
+        found.append(
+            Finding(name="stale_samples", answer=Answer.CANNOT_TELL, evidence=evidence)
+        )
+        return found
+    found.append(_stale((), whole, seen, everything, recording))
+    if not found[-1].is_fault and len(quick) > 1:
+        for group, signals in quick.items():
+            stale, seen = find_stale(recording, signals)
+            finding = _stale((group,), stale, seen, signals, recording)
+            if seen >= FEW_ROWS and finding.answer is not Answer.IN_ORDER:
+                found.append(finding)
+    return found
+
+
+def list_groups(recording: Recording) -> Mapping[str, list[str]]:
+    """Joint or stem of a sensor → its measured signals that change at all."""
+    groups: dict[str, list[str]] = {}
+    for name, values in recording.signals.items():
+        if is_held(name) or "reference" in name:
+            continue
+        owner, _, last = name.rpartition(".")
+        group = owner if owner else name
+        if last not in AXES and owner not in recording.joints:
+            group = name  # a sensor of its own, on a beat of its own
+        groups.setdefault(group, [])
+        if np.ptp(values) > 0:
+            groups[group].append(name)
+    return groups
+
+
+def find_stale(recording: Recording, signals: Sequence[str]) -> tuple[Mask, int]:
+    """Rows that are stale, and the number of rows in which it could have been seen."""
+    columns = [recording.signals[signal] for signal in signals]
+    repeats = find_repeats(np.stack(columns, axis=1))
+    sure = np.any([_surely_moves(column, repeats) for column in columns], axis=0)
+    return repeats & sure, int(np.count_nonzero(sure))
+
+
+def find_beat(recording: Recording, signals: Sequence[str]) -> int:
+    """Rows between updates of a group where that number is the same throughout.
+
+    1 where the group changes row by row, or without a beat. Only groups with a signal
+    without steps are judged: a coarse one may stand still for its own reasons.
+    """
+    columns = [recording.signals[signal] for signal in signals]
+    if not any(_is_fine(column) for column in columns):
+        return 1
+    rows = np.flatnonzero(~find_repeats(np.stack(columns, axis=1)))[1:]
+    if len(rows) < FEW_ROWS:
+        return 1
+    beats = np.diff(rows)
+    beat = int(np.median(beats))
+    return beat if beat > 1 and np.mean(beats == beat) >= BEAT else 1
+
+
+def _surely_moves(values: Floats, repeats: Mask) -> Mask:
+    """Rows in which this signal would have changed, had it been measured anew."""
+    if _is_fine(values):
+        moved = np.concatenate([[0.0], np.diff(values) != 0])
+        around = np.convolve(moved, np.ones(WINDOW), mode="same") >= 0.5 * WINDOW
+        return around & ~_comes_back(values)
+    sure = np.zeros(len(values), dtype=bool)
+    if len(values) < FEW_ROWS:
+        return sure
+    x = values
+    expected = (4 * (x[1:-3] + x[3:-1]) - x[:-4] - x[4:]) / 6  # a cubic, at its middle
+    off = np.abs(x[2:-2] - expected)
+    spread = np.quantile(off[~repeats[2:-2]], 0.9) if not repeats.all() else np.inf
+    limit = max(SURE_STEPS * _smallest_step(x), SURE_SPREADS * float(spread) / 1.645)
+    # A repeat shows where the joint moves on by more than that, before and after.
+    before, after = x[1:-3] - x[:-4], x[3:-1] - x[1:-3]
+    moves = (np.minimum(np.abs(before), np.abs(after)) > limit) & (before * after > 0)
+    sure[2:-2] = moves & (~repeats[2:-2] | (off > limit))
+    return sure
+
+
+def _comes_back(values: Floats) -> Mask:
+    """Rows whose value is also found outside their own stretch, such as a zero."""
+    is_new = np.concatenate([[True], np.diff(values) != 0])
+    _, places, counts = np.unique(
+        values[is_new], return_inverse=True, return_counts=True
+    )
+    return (counts[places] > 1)[np.cumsum(is_new) - 1]
+
+
+def _is_fine(values: Floats) -> bool:
+    """Whether the values have no steps, as numbers computed in floating point."""
+    gaps = np.sort(_gaps(values))[: 4 * FEW_ROWS]
+    if len(gaps) < FEW_ROWS:
+        return False
+    steps = gaps / gaps[0]
+    return bool(np.mean(np.abs(steps - np.round(steps))) > FINE)
+
+
+def _smallest_step(values: Floats) -> float:
+    return float(_gaps(values).min(initial=np.inf))
+
+
+def _gaps(values: Floats) -> Floats:
+    """Distances between neighbouring values, but for rounding."""
+    gaps = np.diff(np.unique(values))
+    return gaps[gaps > 1e-9 * np.ptp(values)]
+
+
+def _stale(
+    joints: tuple[str, ...],
+    stale: Mask,
+    seen: int,
+    signals: Sequence[str],
+    recording: Recording,
+) -> Finding:
+    count = int(np.count_nonzero(stale))
+    share = count / max(seen, 1)
+    of = f"of {joints[0]}" if joints else "of everything measured"
+    if count == 0:
+        answer = Answer.IN_ORDER
+        evidence = f"no row {of} repeats the one before in {seen} moving rows."
+    else:
+        enough = STALE_SHARE_OF_ONE if joints else STALE_SHARE
+        judged = not joints or joints[0] in recording.joints
+        is_fault = judged and count >= STALE_COUNT and share >= enough
+        answer = Answer.FAULT if is_fault else Answer.NOTE
+        first = float(recording.time[np.flatnonzero(stale)[0]])
+        evidence = (
+            f"{count} of {seen} moving rows ({share:.2%}) {of} repeat the row before "
+            f"to the last digit, the first at {first:.4g} s."
+        )
+    drop = Fix(summary="stale rows left out", drop_repeats_of=tuple(signals))
+    return Finding(
+        name="stale_samples",
+        answer=answer,
+        joints=joints,
+        size=share,
+        evidence=evidence,
+        next_step="Stamp measurements where they are made; until then leave these rows "
+        "out. What was commanded in them is lost with them."
+        if count
+        else "",
+        fix=drop if answer is Answer.FAULT and not joints else None,
+    )
+
+
+def _slow(group: str, beat: int, recording: Recording) -> Finding:
+    is_joint = group in recording.joints
+    return Finding(
+        name="rate",
+        answer=Answer.FAULT if is_joint else Answer.NOTE,
+        joints=(group,),
+        size=float(beat),
+        evidence=f"{group} is measured anew every {beat} rows "
+        f"({recording.rate / beat:.4g} Hz) in a log at {recording.rate:.4g} Hz.",
+        next_step=f"Compare {group} only where it is new, or log at its own rate."
+        if is_joint
+        else "",
+    )

@@ -1,0 +1,159 @@
+"""What causes cost a task: the same policy on the twin, and on stand-ins with causes.
+
+The largest residual is not always the one that hurts. Every cause that a stand-in can
+have is built into one (`realities`), alone and together with the others, and the policy
+drives it in closed loop.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from realworthy.diagnosis.diagnosis import Cause, Diagnosis, TaskLoss
+from realworthy.gap.intervals import compute_paired_bootstrap
+from realworthy.realities import StandIn
+from realworthy.realities.effects import EFFECTS
+from realworthy.realities.file import Noise, RealityFile
+from realworthy.realities.reality import Reality
+from realworthy.realities.truth import build_truth
+from realworthy.recordings import Recording
+from realworthy.robots import State, drive
+from realworthy.twins import Twin
+
+Floats = NDArray[np.float64]
+_OFFSETS = ("encoder_offset", "default_pose")
+_NOISE = Noise(position=0.001, velocity=0.01, process=0.01)
+_CLEARLY = 0.5
+"""Share of the sum of single losses by which a joint loss must differ to be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """A task: a policy in closed loop, and what its recordings are worth."""
+
+    policy: Callable[[State], ArrayLike]
+    """Command for what the robot has just measured; called once a control period."""
+    score: Callable[[Recording], float]
+    """1 or 0 for success, or a return, of one trial."""
+    measure: Literal["success", "return"]
+    seconds: float
+    """Length of a trial."""
+    count: int = 20
+    """Trials of each stand-in; more make intervals narrower."""
+    begin: Callable[[], None] = lambda: None
+    """Called before each trial, for policies with a memory."""
+    noise: Noise = _NOISE
+
+
+def weigh(twin: Twin, found: Diagnosis, trials: Trials, *, seed: int = 0) -> Diagnosis:
+    """The diagnosis with causes ranked by what they cost the task.
+
+    A loss is the score on the twin minus that on a stand-in with the cause, trial by
+    trial with the same noise. Causes that no stand-in can have keep none, and come
+    last.
+    """
+    played = [cause for cause in found.causes if _is_playable(cause)]
+    plain = _score(twin, (), trials, seed)
+    alone = {id(c): _score(twin, (c,), trials, seed) for c in played}
+    weighed = [
+        _weigh(cause, plain, alone.get(id(cause)), trials) for cause in found.causes
+    ]
+    weighed.sort(key=lambda c: -np.inf if c.task_loss is None else -c.task_loss.mean)
+    weighed.sort(key=lambda c: c.task_loss is None)
+    told = []
+    for first, second in combinations(played, 2):
+        both = plain - _score(twin, (first, second), trials, seed)
+        apart = 2 * plain - alone[id(first)] - alone[id(second)]
+        told += _tell(first, second, both, apart, trials)
+    return replace(found, causes=tuple(weighed), interactions=tuple(told))
+
+
+def to_reality(
+    twin: Twin, causes: Sequence[Cause], *, noise: Noise | None = None
+) -> Reality:
+    """A stand-in that has these causes, with the numbers that were estimated."""
+    parameters: dict[str, float] = {}
+    effects: list[msgspec.Struct] = []
+    interface: dict[str, object] = {}
+    for cause in causes:
+        if cause.name in EFFECTS:
+            effects.append(_effect(cause))
+        elif cause.name in _OFFSETS:
+            offsets = {cause.joints[0]: cause.estimates[0].value}
+            interface[cause.name] = {**interface.get(cause.name, {}), **offsets}  # pyright: ignore
+        elif cause.name == "joint_sign":
+            interface["joint_sign"] = list(cause.joints)
+        else:
+            parameters |= {e.name: e.value for e in cause.estimates}
+    file = msgspec.convert(
+        {
+            "schema": 1,
+            "twin": twin.name,
+            "parameters": parameters,
+            "effects": [msgspec.to_builtins(e) for e in effects],
+            "interface": interface,
+            "noise": msgspec.to_builtins(noise or Noise()),
+        },
+        RealityFile,
+    )
+    truth = build_truth(file, twin)
+    return Reality(name="diagnosed", file=file, twin=twin, truth=truth)
+
+
+def _is_playable(cause: Cause) -> bool:
+    if cause.name in ("contact", "unknown", "slosh", "quantisation"):
+        return False
+    return bool(cause.estimates) or cause.name == "joint_sign"
+
+
+def _effect(cause: Cause) -> msgspec.Struct:
+    numbers = {e.name.rsplit(".", 1)[-1]: max(e.value, 1e-9) for e in cause.estimates}
+    kind = EFFECTS[cause.name]
+    known = {name: numbers[name] for name in kind.__struct_fields__ if name in numbers}
+    joint = {"joint": cause.joints[0]} if "joint" in kind.__struct_fields__ else {}
+    return msgspec.convert({"kind": cause.name, **joint, **known}, kind)
+
+
+def _score(twin: Twin, causes: Sequence[Cause], trials: Trials, seed: int) -> Floats:
+    """(trials,) scores on a stand-in with these causes."""
+    robot = StandIn(to_reality(twin, causes, noise=trials.noise), seed=seed)
+    scores = []
+    for _ in range(trials.count):
+        trials.begin()
+        recording = drive(robot, trials.policy, seconds=trials.seconds)
+        scores.append(float(trials.score(recording)))
+    return np.array(scores)
+
+
+def _weigh(cause: Cause, plain: Floats, scores: Floats | None, trials: Trials) -> Cause:
+    if scores is None:
+        return cause
+    interval = compute_paired_bootstrap(plain, scores)
+    loss = TaskLoss(
+        mean=float(np.mean(plain - scores)),
+        interval=(interval.lower, interval.upper),
+        measure=trials.measure,
+    )
+    return replace(cause, task_loss=loss)
+
+
+def _tell(
+    first: Cause, second: Cause, both: Floats, apart: Floats, trials: Trials
+) -> list[str]:
+    """A sentence where two causes cost more, or less, together than one by one."""
+    together, summed = float(both.mean()), float(apart.mean())
+    spread = float((both - apart).std(ddof=1) / np.sqrt(len(both))) + 1e-12
+    off = together - summed
+    scale = max(abs(together), abs(summed))
+    if abs(off) < _CLEARLY * scale or abs(off) < 3 * spread:
+        return []
+    word = "more" if off > 0 else "less"
+    return [
+        f"{first.name} and {second.name} cost {word} together than one by one: "
+        f"{together:.3g} against {summed:.3g} of {trials.measure}."
+    ]
