@@ -3,15 +3,17 @@
     Belief p(e) → sample → write into a Twin → Simulator or Robot → Recording → Belief
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
-`sensors`, `twins`, `simulators`, `realities`, `cli`. A room imports only rooms named
-before it. Names below load their room when they are first used, so that importing
-Realworthy stays cheap.
+`sensors`, `twins`, `simulators`, `realities`, `gap`, `identification`, `diagnosis`,
+`reports`, `cli`. A room imports only rooms named before it. Names below load their room
+when they are first used, so that importing Realworthy stays cheap.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from realworthy.diagnosis import diagnose as diagnose
+    from realworthy.gap import measure as measure
     from realworthy.parameters import Belief as Belief
     from realworthy.parameters import Parameter as Parameter
     from realworthy.parameters import ParameterSpace as ParameterSpace
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "diagnose": "diagnosis",
+    "measure": "gap",
     "Belief": "parameters",
     "Parameter": "parameters",
     "ParameterSpace": "parameters",

@@ -6,6 +6,9 @@ from typing import Annotated
 import tyro
 
 JsonFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+ReportFile = Annotated[
+    Path | None, tyro.conf.arg(metavar="FILE.html", help_behavior_hint="")
+]
 ImporterName = Annotated[
     str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
 ]

@@ -12,7 +12,10 @@ from typing import Annotated, NoReturn, Protocol, Union
 import tyro
 
 from realworthy.cli.convert import Convert
+from realworthy.cli.diagnose import Diagnose
+from realworthy.cli.excite import Excite
 from realworthy.cli.measure import Measure
+from realworthy.cli.record import Record
 from realworthy.cli.show import Show
 from realworthy.errors import RealworthyError
 
@@ -33,6 +36,9 @@ COMMANDS: dict[str, type[Command]] = {
     "show": Show,
     "convert": Convert,
     "measure": Measure,
+    "diagnose": Diagnose,
+    "excite": Excite,
+    "record": Record,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""

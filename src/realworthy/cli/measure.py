@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, ImporterName, JsonFile, SidecarFile
+from realworthy.cli.arguments import (
+    Flag,
+    ImporterName,
+    JsonFile,
+    ReportFile,
+    SidecarFile,
+)
 
 if TYPE_CHECKING:
-    from realworthy.gap import Gap, RecordingGap
-
-_GROWTH = {
-    "noise_floor": "never rises above the noise",
-    "velocity_bias": "grows with time, as a wrong velocity does",
-    "force_bias": "grows with time squared, as a wrong force does",
-    "instability": "grows exponentially: the motion itself is unstable",
-    "saturated": "is as large after one row as ever after",
-    "mixed": "grows in no single way",
-}
-_SIZES = {
-    "delay": "delay {:.3f} s",
-    "gain": "gain {:.2f}",
-    "bias": "bias {:+.3f}",
-}
+    from realworthy.gap import Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +38,14 @@ class Measure:
     """YAML with what the files do not say."""
     json: JsonFile = None
     """Also write the figures, for programs."""
+    report: ReportFile = None
+    """Also write a page with plots, for people."""
     overwrite: Flag = False
-    """Replace an existing JSON file."""
+    """Replace an existing JSON file or report."""
 
     def run(self) -> int:
-        from realworthy.cli.output import json_file
+        from realworthy.artefacts import check_readable
+        from realworthy.cli.output import check_report, json_file
         from realworthy.cli.printing import emit_note
         from realworthy.cli.progress import track, waiting
         from realworthy.errors import BadRecording
@@ -59,6 +54,9 @@ class Measure:
         from realworthy.recordings import load_recordings
         from realworthy.twins import load_twin
 
+        for path in self.recordings:
+            check_readable(path)
+        check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 twin = load_twin(self.twin)
@@ -74,10 +72,15 @@ class Measure:
             if not found:
                 raise skipped[0]
             gap = Gap(twin=twin.name, recordings=tuple(found))
-            save(to_tree(gap) | {"skipped": [error.problem for error in skipped]})
+            left_out = [error.problem for error in skipped]
+            if self.report is not None:
+                from realworthy.reports import write_gap
+
+                write_gap(gap, self.report, left_out=left_out, overwrite=self.overwrite)
+            save(to_tree(gap) | {"skipped": left_out})
         print_gap(gap)
-        for error in skipped:
-            emit_note(f"Left out: {error.problem}", style="yellow")
+        for problem in left_out:
+            emit_note(f"Left out: {problem}", style="yellow")
         return 0
 
 
@@ -108,6 +111,8 @@ def to_tree(gap: "Gap") -> dict[str, object]:
 def print_gap(gap: "Gap") -> None:
     """Replay by joint, error by horizon, and what was assumed."""
     from realworthy.cli.printing import counted, emit_heading, emit_note, emit_table
+    from realworthy.reports.gap_view import compute_mean_force
+    from realworthy.reports.words import describe_effects, gather_remarks
 
     replay, step = gap.replay, gap.one_step
     count = counted(len(gap.recordings), "recording")
@@ -130,9 +135,9 @@ def print_gap(gap: "Gap") -> None:
                 joint,
                 error,
                 gap.noise_floor[joint],
-                _mean(gap, joint, "rms"),
-                _mean(gap, joint, "floor"),
-                _effects(gap.recordings, joint),
+                compute_mean_force(gap, joint, "rms"),
+                compute_mean_force(gap, joint, "floor"),
+                describe_effects(gap.recordings, joint),
             )
             for joint, error in replay.per_joint.items()
         ],
@@ -147,37 +152,5 @@ def print_gap(gap: "Gap") -> None:
         f"no motion), {step.floor:.2g} × by noise alone.",
         style="",
     )
-    said: dict[str, list[str]] = {}
-    for one in gap.recordings:
-        for words in (_describe_growth(one), *one.assumptions):
-            said.setdefault(words, []).append(one.name)
-    for words, names in said.items():
-        everywhere = len(names) == len(gap.recordings)
-        emit_note(words if everywhere else f"{', '.join(names)}: {words}", style="")
-
-
-def _mean(gap: "Gap", joint: str, name: str) -> float | None:
-    values = [getattr(r.forces, name).get(joint) for r in gap.recordings]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _describe_growth(one: "RecordingGap") -> str:
-    growth = one.growth
-    ends = growth.saturates_at
-    levels_off = f", and levels off after about {ends:.2g} s" if ends else ""
-    return f"The error {_GROWTH[growth.kind]}{levels_off}."
-
-
-def _effects(recordings: "tuple[RecordingGap, ...]", joint: str) -> str:
-    """What explains a tenth or more of the joint's error in most recordings."""
-    found: dict[str, list[float]] = {}
-    for one in recordings:
-        if joint in one.comparison:
-            for effect in one.comparison[joint].effects:
-                if effect.share >= 0.1:
-                    found.setdefault(effect.name, []).append(effect.value)
-    usual = {
-        n: sum(v) / len(v) for n, v in found.items() if 2 * len(v) > len(recordings)
-    }
-    return ", ".join(_SIZES[name].format(value) for name, value in usual.items())
+    for remark in gather_remarks(gap.recordings):
+        emit_note(remark, style="")

@@ -1,4 +1,4 @@
-"""What every command does with its result: JSON for programs."""
+"""What every command does with its result: JSON for programs, a page for people."""
 
 import contextlib
 import json
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from realworthy.artefacts import writing
+from realworthy.artefacts import check_free, writing
+from realworthy.errors import Unwritable
 
 
 @contextlib.contextmanager
@@ -30,6 +31,19 @@ def json_file(
             temporary.write_text(json.dumps(tree, indent=2) + "\n", encoding="utf-8")
 
         yield save
+
+
+def check_report(path: Path | None, json: Path | None, *, overwrite: bool) -> None:
+    """Raises, before the work begins, where a report cannot be written."""
+    if path is None:
+        return
+    check_free(path, overwrite=overwrite)
+    if json is not None and path.resolve() == json.resolve():
+        raise Unwritable(
+            path,
+            "it is the file of --json, too.",
+            hint="Give the report a name of its own, such as report.html.",
+        )
 
 
 def _encode(value: object) -> object:

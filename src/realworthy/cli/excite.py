@@ -1,0 +1,207 @@
+"""`realworthy excite`: a motion that tells what nobody knows of a twin, safely."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from realworthy.cli.arguments import Flag, JsonFile
+
+if TYPE_CHECKING:
+    from realworthy.identification.excitation import Excitation
+
+Names = Annotated[
+    tuple[str, ...], tyro.conf.arg(metavar="NAME…", help_behavior_hint="")
+]
+Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
+
+
+@dataclass(frozen=True, slots=True)
+class Excite:
+    """An informative, safe motion for a twin's robot, and what it would tell."""
+
+    twin: Annotated[
+        str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
+    ]
+    """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
+    output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("motion.csv")
+    """Where to write the motion."""
+    seconds: float = 20.0
+    """How long it lasts."""
+    parameters: Names = ()
+    """What to tell; drives' numbers by default, or those of the twin's belief."""
+    sd: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME=SD…", help_behavior_hint="")
+    ] = ()
+    """How well, as standard deviations; a tenth of a number's size by default."""
+    joints: Names = ()
+    """Joints that move; all driven ones by default."""
+    criterion: Literal["d", "a", "e"] = "d"
+    """What to make small: all sd by ratio, their squares' sum, or the worst."""
+    speed: Number = None
+    """Largest speed [rad/s]; 0.8 of the datasheet's, at most a turn a second."""
+    acceleration: Number = None
+    """Largest acceleration [rad/s²]; ten times the speed, per second."""
+    torque: float = 0.8
+    """Largest torque, as a share of the twin's limits."""
+    clearance: float = 0.01
+    """Distance [m] that parts keep from each other and from the floor."""
+    noise: float = 1e-3
+    """Standard deviation of measured positions [rad]."""
+    seed: int = 0
+    """Of the search."""
+    overwrite: Flag = False
+    """Replace existing files."""
+    json: JsonFile = None
+    """Also write the figures, for programs."""
+
+    def run(self) -> int:
+        from realworthy.artefacts import check_free
+        from realworthy.cli.output import json_file
+        from realworthy.cli.progress import _bar, waiting
+        from realworthy.identification.excitation import (
+            Criterion,
+            ExcitationSettings,
+            LimitSettings,
+            excite,
+        )
+        from realworthy.recordings.motion import check_name, save_motion
+        from realworthy.twins import load_twin
+
+        check_name(self.output)
+        check_free(self.output, overwrite=self.overwrite)
+        wanted = parse_sd(self.sd)
+        settings = ExcitationSettings(
+            seconds=self.seconds,
+            criterion=Criterion(self.criterion),
+            noise=self.noise,
+            seed=self.seed,
+        )
+        limits = LimitSettings(
+            speed=self.speed,
+            acceleration=self.acceleration,
+            torque_share=self.torque,
+            clearance=self.clearance,
+        )
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            with waiting("Reading"):
+                twin = load_twin(self.twin)
+            with _bar("Designing", settings.generation_count) as advance:
+                found = excite(
+                    twin,
+                    self.parameters or None,
+                    sd=wanted,
+                    joints=self.joints or None,
+                    limits=limits,
+                    settings=settings,
+                    progress=lambda done, total: advance(),
+                )
+            save_motion(found.motion, self.output, overwrite=self.overwrite)
+            save(to_tree(found, self.output))
+        print_excitation(found, self.output)
+        missed = [f for f in found.forecasts if f.name in wanted and not f.is_met]
+        return 1 if missed else 0
+
+
+def parse_sd(texts: tuple[str, ...]) -> dict[str, float]:
+    """`NAME=SD` … as a mapping."""
+    from realworthy.errors import RealworthyError
+
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise RealworthyError(
+                f"--sd takes NAME=SD, not '{text}'.",
+                hint="Try: --sd all.delay=0.001",
+            )
+    return found
+
+
+def to_tree(found: "Excitation", path: Path) -> dict[str, object]:
+    """What programs may rely on: `motion`, `parameters`, `peaks`, `clearance`."""
+    limits = found.limits
+    return {
+        "motion": str(path),
+        "seconds": found.motion.duration,
+        "parameters": {
+            f.name: {
+                "value": f.value,
+                "sd": f.sd,
+                "wanted": f.wanted,
+                "met": f.is_met,
+                "reason": "" if f.is_met else f.to_reason(),
+            }
+            for f in found.forecasts
+        },
+        "peaks": {peak.joint: peak for peak in found.peaks},
+        "limits": {
+            joint: {
+                "lower": limits.lower[j],
+                "upper": limits.upper[j],
+                "speed": limits.speed[j],
+                "acceleration": limits.acceleration[j],
+                "torque": limits.torque[j],
+            }
+            for j, joint in enumerate(limits.joints)
+        },
+        "clearance": found.clearance,
+        "checked_draws": found.check_count,
+        "design_seconds": found.seconds,
+    }
+
+
+def print_excitation(found: "Excitation", path: Path) -> None:
+    """Predicted peaks beside their limits, then what a recording would tell."""
+    from realworthy.cli.printing import emit_heading, emit_note, emit_table, span
+
+    motion, limits = found.motion, found.limits
+    emit_heading(
+        str(path),
+        f"{motion.duration:g} s for {len(motion.joints)} joints, designed in "
+        f"{found.seconds:.0f} s",
+    )
+    emit_table(
+        f"Predicted peaks, over {found.check_count} draws of the belief",
+        (
+            "joint",
+            "position [rad]",
+            "of [rad]",
+            "speed [rad/s]",
+            "of [rad/s]",
+            "acceleration [rad/s²]",
+            "of [rad/s²]",
+            "torque [N·m]",
+            "of [N·m]",
+        ),
+        [
+            (
+                peak.joint,
+                span((round(peak.lowest, 3), round(peak.highest, 3))),
+                span((round(limits.lower[j], 3), round(limits.upper[j], 3))),
+                peak.speed,
+                float(limits.speed[j]),
+                peak.acceleration,
+                float(limits.acceleration[j]),
+                peak.torque,
+                float(limits.torque[j]),
+            )
+            for j, peak in enumerate(found.peaks)
+        ],
+    )
+    emit_table(
+        "What one recording would tell",
+        ("parameter", "value", "sd", "wanted", "unit", "if not, why"),
+        [
+            (f.name, f.value, f.sd, f.wanted, f.unit, "" if f.is_met else f.to_reason())
+            for f in found.forecasts
+        ],
+    )
+    if found.subject.hangs:
+        emit_note("The robot must hang: its base is taken to stand still.", "yellow")
+    emit_note("Look at the peaks before a robot plays this.", style="")

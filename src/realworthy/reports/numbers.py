@@ -1,0 +1,93 @@
+"""Numbers as people read them: three digits, a unit, an interval; exact for programs.
+
+Each prints itself as text and, in a page, as `<data value="…">`, whose value is exact.
+"""
+
+import math
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SPACE = "\u00a0"
+"""Between a number and its unit, so that no line ends there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A value with its unit; a dash where there is none."""
+
+    value: float | None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "–"
+        return to_digits(self.value) + (SPACE + self.unit if self.unit else "")
+
+    def __html__(self) -> str:
+        return _to_html(str(self), self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A share, 0 … 1, in per cent."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"{_to_percent(self.value)}{SPACE}%"
+
+    def __html__(self) -> str:
+        return _to_html(str(self), self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From low to high, both in one unit; `%` takes shares."""
+
+    low: float
+    high: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        show = _to_percent if self.unit == "%" else to_digits
+        ends = f"{show(self.low)}{SPACE}…{SPACE}{show(self.high)}"
+        return ends + (SPACE + self.unit if self.unit else "")
+
+    def __html__(self) -> str:
+        low, _, high = str(self).partition("…")
+        return _to_html(low, self.low) + Markup("…") + _to_html(high, self.high)
+
+
+def to_digits(value: float) -> str:
+    """Three digits: `0.0292`, `1,230`, `4.1 × 10⁻⁶`, `∞`; `not a number` for NaN."""
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    size = abs(value)
+    if size != 0 and not 1e-4 <= size < 1e6:
+        mantissa, _, power = f"{value:.2e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        exponent = str(int(power)).translate(_SUPERSCRIPTS)
+        text = f"{mantissa}{SPACE}×{SPACE}10{exponent}"
+    elif size >= 1000:
+        text = f"{float(f'{value:.3g}'):,.0f}"
+    else:
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def _to_percent(share: float) -> str:
+    if not math.isfinite(share):
+        return to_digits(share)
+    decimals = 1 if 0 < abs(share) < 0.0095 else 0
+    text = f"{100 * share:.{decimals}f}"
+    return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "−")
+
+
+def _to_html(text: str, value: float | None) -> Markup:
+    if value is None or not math.isfinite(value):
+        return escape(text)
+    return Markup('<data value="{}">{}</data>').format(repr(float(value)), text)

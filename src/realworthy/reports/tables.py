@@ -1,0 +1,32 @@
+"""Tables and headline figures of a page."""
+
+from dataclasses import dataclass
+
+from realworthy.reports.numbers import Number, Percent, Span
+
+Cell = str | Number | Percent | Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under headings; the first cell of a row names it."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def is_number(self) -> tuple[bool, ...]:
+        """Whether each column holds numbers, which stand right."""
+        columns = zip(*self.rows, strict=True)
+        return tuple(not any(isinstance(c, str) for c in column) for column in columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A headline figure."""
+
+    label: str
+    value: Cell
+    note: str | Span = ""
+    """Its interval, its count, or what it means."""

@@ -1,0 +1,141 @@
+"""Findings in plain words, for pages and for the terminal."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from realworthy.gap import RecordingGap
+
+if TYPE_CHECKING:
+    from realworthy.diagnosis.diagnosis import Alternative, CauseKind, Change, Verdict
+
+_GROWTH = {
+    "noise_floor": "never rises above the noise",
+    "velocity_bias": "grows with time, as a wrong velocity does",
+    "force_bias": "grows with time squared, as a wrong force does",
+    "instability": "grows exponentially: the motion itself is unstable",
+    "saturated": "is as large after one row as ever after",
+    "mixed": "grows in no single way",
+}
+_SIZES = {
+    "delay": "delay {:.3f} s",
+    "gain": "gain {:.2f}",
+    "bias": "bias {:+.3f}",
+}
+_CAUSES = {
+    "joint_order": "Joints are mixed up",
+    "joint_sign": "A joint counts the other way round",
+    "unit_scale": "A signal is in another unit",
+    "encoder_offset": "An encoder's zero is elsewhere",
+    "default_pose": "Positions are relative to a default pose",
+    "clock_offset": "Signals are not on one clock",
+    "command_kind": "Commands are of another kind",
+    "rate": "The rate is not what the log says",
+    "dropped_samples": "Samples were lost",
+    "stale_samples": "Samples were repeated",
+    "frame": "Vectors are in another frame",
+    "quaternion_order": "Quaternions are in another order",
+    "history_order": "The history is in another order",
+    "mass": "A mass is wrong",
+    "centre_of_mass": "A centre of mass is elsewhere",
+    "inertia": "An inertia is wrong",
+    "armature": "The rotor's inertia is wrong",
+    "damping": "Viscous friction is wrong",
+    "coulomb_friction": "Dry friction is wrong",
+    "stiffness": "A spring's stiffness is wrong",
+    "kp": "The position gain is wrong",
+    "kd": "The velocity gain is wrong",
+    "torque_limit": "The torque limit is wrong",
+    "torque_constant": "Torque per ampere is wrong",
+    "delay": "Commands arrive at another time",
+    "gravity_tilt": "The robot does not stand level",
+    "contact_friction": "The ground's grip is wrong",
+    "stribeck": "Friction that is higher at rest",
+    "backlash": "Play in a gear",
+    "hysteresis": "Hysteresis in a gear",
+    "flexibility": "A joint or link that bends",
+    "drag": "Drag that grows with speed squared",
+    "load_friction": "Friction that grows with the load",
+    "saturation": "A drive at its limit",
+    "thermal_fade": "A motor that weakens as it warms",
+    "quantisation": "A coarse encoder",
+    "cable": "A cable that pulls",
+    "slosh": "A load that sloshes",
+    "supply_sag": "A supply that sags under load",
+    "contact": "Contact with something that the twin does not have",
+    "unknown": "Something that no known effect explains",
+}
+_KINDS = {
+    "interface": "between robot and log",
+    "parametric": "a wrong number in the twin",
+    "missing": "missing in the twin",
+}
+_VERDICTS = {
+    "healthy": "In order",
+    "explained": "Explained",
+    "missing_effect": "The twin lacks something",
+    "cannot_tell": "Cannot tell",
+}
+
+
+def describe_cause(name: str) -> str:
+    """A cause's name as a sentence without its full stop."""
+    return _CAUSES.get(name) or name.replace("_", " ").capitalize()
+
+
+def describe_kind(kind: "CauseKind") -> str:
+    """Where a cause lies."""
+    return _KINDS[kind]
+
+
+def describe_verdict(verdict: "Verdict") -> str:
+    """A verdict in a word or a few."""
+    return _VERDICTS[verdict]
+
+
+def describe_alternative(other: "Alternative") -> str:
+    """`backlash of elbow (play in a gear)`."""
+    words = describe_cause(other.name)
+    return f"{_locate(other.name, other.joints)} ({words[0].lower()}{words[1:]})"
+
+
+def describe_change(change: "Change") -> str:
+    """`torque limit of elbow`."""
+    name = "something unknown" if change.name == "unknown" else change.name
+    return _locate(name.replace("_", " "), change.joints)
+
+
+def describe_growth(one: RecordingGap) -> str:
+    """How the error of one recording grows with the horizon."""
+    ends = one.growth.saturates_at
+    levels_off = f", and levels off after about {ends:.2g} s" if ends else ""
+    return f"The error {_GROWTH[one.growth.kind]}{levels_off}."
+
+
+def describe_effects(recordings: Sequence[RecordingGap], joint: str) -> str:
+    """What explains a tenth or more of the joint's error in most recordings."""
+    found: dict[str, list[float]] = {}
+    for one in recordings:
+        if joint in one.comparison:
+            for effect in one.comparison[joint].effects:
+                if effect.share >= 0.1:
+                    found.setdefault(effect.name, []).append(effect.value)
+    usual = {
+        n: sum(v) / len(v) for n, v in found.items() if 2 * len(v) > len(recordings)
+    }
+    return ", ".join(_SIZES[name].format(value) for name, value in usual.items())
+
+
+def gather_remarks(recordings: Sequence[RecordingGap]) -> list[str]:
+    """How errors grow and what was assumed, each said once, with whom it concerns."""
+    said: dict[str, list[str]] = {}
+    for one in recordings:
+        for words in (describe_growth(one), *one.assumptions):
+            said.setdefault(words, []).append(one.name)
+    return [
+        words if len(names) == len(recordings) else f"{', '.join(names)}: {words}"
+        for words, names in said.items()
+    ]
+
+
+def _locate(what: str, joints: Sequence[str]) -> str:
+    return f"{what} of {', '.join(joints)}" if joints else what
