@@ -170,8 +170,8 @@ SINGLES = [
         "left_wheel right_wheel",
         ["right_wheel", "left_wheel"],
     ),
-    parameter("servo_bench", "joint.damping", 0.02, "joint"),
-    effect("servo_bench", "backlash", "joint", width=0.1),
+    parameter("servo_bench", "arm.damping", 0.03, "arm"),
+    effect("servo_bench", "backlash", "arm", width=0.1),
 ]
 PAIRS = [
     (

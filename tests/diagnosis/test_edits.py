@@ -8,6 +8,8 @@ from realworthy.diagnosis.edits import (
     HoldCommands,
     IntegrateCommands,
     Part,
+    bridge_repeats,
+    fill_gaps,
 )
 from realworthy.recordings import Recording
 
@@ -52,3 +54,23 @@ def test_velocities_add_up_to_positions_within_their_ends():
     edit = IntegrateCommands((("a", -1.0),), (("a", 1.0),))
     goal = edit.apply(Recording(TIME, signals)).signals["a.command"]
     np.testing.assert_allclose(goal, [0.6, 0.8, 1.0, 1.0, 1.0, 1.0])
+
+
+def test_repeated_rows_are_bridged_and_commands_kept():
+    signals = {
+        "a.position": np.array([0.0, 1, 1, 3, 4, 5]),
+        "a.command": np.array([9.0, 8, 7, 6, 5, 4]),
+    }
+    bridged = bridge_repeats(Recording(TIME, signals), ["a.position"]).signals
+    np.testing.assert_allclose(bridged["a.position"], np.arange(6.0))
+    np.testing.assert_array_equal(bridged["a.command"], signals["a.command"])
+
+
+def test_gaps_are_filled_on_a_line():
+    kept = [0, 1, 3, 4, 5]
+    whole = log()
+    signals = {name: values[kept] for name, values in whole.signals.items()}
+    filled = fill_gaps(Recording(whole.time[kept], signals))
+    np.testing.assert_allclose(filled.time, TIME)
+    for name, values in whole.signals.items():
+        np.testing.assert_allclose(filled.signals[name], values)

@@ -1,12 +1,13 @@
 """A joint with a servo, stand-ins whose truth is hidden, and what they record."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from realworthy.realities import Noise, StandIn
+from realworthy.realities.effects import Effect
 from realworthy.realities.reality import RealityFile, make_reality
 from realworthy.recordings import Noise as DeclaredNoise
 from realworthy.recordings import Recording, Sidecar
@@ -81,6 +82,7 @@ def play_hidden(
     *,
     seed: int,
     sigma: float = SIGMA,
+    effects: Sequence[Effect] = (),
 ) -> list[Recording]:
     """What a stand-in with this truth records, its noise declared as a maker would."""
     description = RealityFile(
@@ -88,6 +90,7 @@ def play_hidden(
         twin=file.name,
         seed=seed,
         parameters=dict(truth),
+        effects=list(effects),
         noise=Noise(position=sigma, velocity=10 * sigma),
         rate=RATE,
     )

@@ -1,11 +1,14 @@
 """Edits of recordings that put faults of bookkeeping right."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.diagnosis.fix import find_repeats
+from realworthy.diagnosis.suspects import Case
 from realworthy.recordings import Recording
 
 Floats = NDArray[np.float64]
@@ -89,6 +92,67 @@ class IntegrateCommands:
                     recording.time, signals[name], start, low[joint], high[joint]
                 )
         return replace(recording, signals=signals)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCommand:
+    """Position commands to which the robot adds a pose of its own."""
+
+    joint: str
+    offset: float
+    """[rad]"""
+
+    def apply(self, recording: Recording) -> Recording:
+        signals = dict(recording.signals)
+        for name in _signals(recording, self.joint, Part.COMMAND):
+            signals[name] = signals[name] + self.offset
+        return replace(recording, signals=signals)
+
+
+def move_commands(case: Case) -> list[MoveCommand]:
+    """What default poses of a case do to commands."""
+    return [
+        MoveCommand(slot.joint, value)
+        for slot, value in case.effects.items()
+        if slot.effect == "default_pose"
+    ]
+
+
+def bridge_repeats(recording: Recording, names: Sequence[str]) -> Recording:
+    """Rows that repeat the one before get what lies between their neighbours.
+
+    Commands stay: they were sent, whatever the sensors said. `names` are the signals
+    that repeat together.
+    """
+    known = [name for name in names if name in recording.signals]
+    if not known:
+        return recording
+    rows = np.stack([recording.signals[name] for name in known], axis=1)
+    fresh = ~find_repeats(rows)
+    signals = dict(recording.signals)
+    for name in known:
+        values = recording.signals[name]
+        signals[name] = np.interp(recording.time, recording.time[fresh], values[fresh])
+    return replace(recording, signals=signals)
+
+
+def fill_gaps(recording: Recording) -> Recording:
+    """Missing rows are put on the line between their neighbours, commands too.
+
+    What was sent in a gap is not known; between slow commands a line is close.
+    """
+    time = recording.time
+    period = float(np.median(np.diff(time)))
+    steps = np.maximum(1, np.round(np.diff(time) / period)).astype(int)
+    if steps.max() == 1:
+        return recording
+    places = np.concatenate([[0], np.cumsum(steps)])
+    everywhere = np.interp(np.arange(places[-1] + 1), places, time)
+    signals = {
+        name: np.interp(everywhere, time, values)
+        for name, values in recording.signals.items()
+    }
+    return replace(recording, time=everywhere, signals=signals)
 
 
 def _integrate(

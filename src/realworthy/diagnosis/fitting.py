@@ -1,5 +1,6 @@
 """Numbers of several suspects at once, each beside the causes found before."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,6 +73,8 @@ class _Attempt:
         return combine(self.suspects, self.split(x))
 
     def split(self, x: Floats) -> list[Floats]:
+        if not self.suspects:
+            return []
         ends = np.cumsum([len(s.numbers) for s in self.suspects])[:-1]
         return np.split(x, ends)
 
@@ -81,10 +84,16 @@ def fit(
     sets: Sequence[tuple[tuple[Suspect, ...], Xs]],
     *,
     iterations: int,
+    until: float = np.inf,
 ) -> list[Tried]:
-    """Gauss–Newton for every set of suspects from given numbers, all sets at once."""
+    """Gauss–Newton for every set of suspects from given numbers, all sets at once.
+
+    No iteration is begun after `until`, on the performance counter.
+    """
     attempts = _begin(judge, sets)
     for _ in range(iterations):
+        if time.perf_counter() > until:
+            break
         going = [a for a in attempts if not a.is_done and len(a.x)]
         if not going:
             break
@@ -119,6 +128,15 @@ def estimate_spread(judge: Judge, tried: Tried) -> Floats:
         middle = pushes.T @ pushes + np.diag(np.diag(normal)[told])
         sd[told] = np.sqrt(np.maximum(np.diag(inverse @ middle @ inverse), 0.0))
     return sd
+
+
+def find_slopes(judge: Judge, tried: Tried, places: Sequence[int]) -> Floats:
+    """(numbers, pieces, M) derivatives of residuals by the numbers of a set."""
+    x = np.array([v for part in tried.xs for v in part])
+    attempt = _Attempt(tried.suspects, x, np.empty(0), np.empty(0), np.inf)
+    cases = [tried.case, *(attempt.case(x + _NUDGE * row) for row in np.eye(len(x)))]
+    answers = judge.bench.evaluate(cases, places)
+    return (answers[1:] - answers[0]) / _NUDGE
 
 
 def _begin(

@@ -36,9 +36,13 @@ class Judge:
         self, residuals: Floats, places: Sequence[int] | None = None
     ) -> Floats:
         """(n, pieces, joints) of (n, pieces, M) residuals, at some pieces or all."""
-        count, pieces, _ = residuals.shape
+        return self.square(self.clean(residuals, places))
+
+    def square(self, clean: Floats) -> Floats:
+        """(n, pieces, joints) mean squares of (n, pieces, M) cleaned residuals."""
+        count, pieces, _ = clean.shape
         shape = (count, pieces, -1, len(self.bench.joints))
-        return np.mean(self.clean(residuals, places).reshape(shape) ** 2, axis=2)
+        return np.mean(clean.reshape(shape) ** 2, axis=2)
 
     def clean(self, residuals: Floats, places: Sequence[int] | None = None) -> Floats:
         """Residuals (n, pieces, M) without what wrong starts explain."""

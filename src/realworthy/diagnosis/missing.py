@@ -10,6 +10,8 @@ from realworthy.diagnosis.suspects import Number, Slot, Suspect
 from realworthy.twins.layout import Layout
 
 _MISSING = CauseKind.MISSING
+_WIDEST = 0.2
+"""[rad] A gear with more play than this has lost its teeth."""
 _RATIO = 0.7
 """Change of a logarithm that is worth a look, where nobody has an idea."""
 
@@ -53,7 +55,7 @@ def _frictions(joint: str, scale: Scale) -> list[Suspect]:
             _MISSING,
             (joint,),
             stribeck,
-            _grid((1.0, 4.0), (-1.0, 1.0)),
+            _grid((0.2, 1.0, 4.0), (-1.0, 1.0)),
             (0,),
         ),
         Suspect(
@@ -61,10 +63,17 @@ def _frictions(joint: str, scale: Scale) -> list[Suspect]:
             _MISSING,
             (joint,),
             hysteresis,
-            _grid((1.0, 4.0), (-1.0, 2.0)),
+            _grid((0.2, 1.0, 4.0), (-1.0, 2.0)),
             (0,),
         ),
-        Suspect("load_friction", _MISSING, (joint,), load, ((1.0,), (4.0,)), (0,)),
+        Suspect(
+            "load_friction",
+            _MISSING,
+            (joint,),
+            load,
+            ((0.2,), (1.0,), (4.0,)),
+            (0,),
+        ),
     ]
 
 
@@ -130,7 +139,8 @@ def _contact(joint: str, scale: Scale, side: float, end: float) -> Suspect:
 
 
 def _drive(joint: str, scale: Scale, layout: Layout, duration: float) -> list[Suspect]:
-    width = (_strength(joint, "backlash.width", 0.02 * scale.motion + 0.002, "rad"),)
+    step = 0.02 * scale.motion + 0.002
+    width = (_strength(joint, "backlash.width", step, "rad", upper=_WIDEST),)
     spring = (
         _size(
             joint,

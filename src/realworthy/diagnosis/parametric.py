@@ -185,6 +185,9 @@ def _shared(twin: Twin, layout: Layout, scales: Mapping[str, Scale]) -> list[Sus
         else:
             far = parameter.kind in _GAINS
             number, looks = _relative(parameter), _LOOK_FAR if far else _LOOK_BOTH
+        if parameter.kind == "gravity":  # nowhere on Earth is it far off
+            low, high = 0.9 * parameter.nominal, 1.1 * parameter.nominal
+            number = replace(number, lower=low, upper=high, scale=0.05)
         if parameter.kind in ("mass", "gravity"):
             joints = ()
         found.append(

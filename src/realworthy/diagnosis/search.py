@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.diagnosis.fitting import PRICE, Tried, Xs, fit, try_out
+from realworthy.diagnosis.fitting import (
+    PRICE,
+    Tried,
+    Xs,
+    find_slopes,
+    fit,
+    try_out,
+)
 from realworthy.diagnosis.judge import Judge
 from realworthy.diagnosis.suspects import Suspect
 
@@ -15,6 +22,8 @@ Floats = NDArray[np.float64]
 Progress = Callable[[float, str], None]
 _ALONG = np.array([0.15, 0.4, 1.0, 2.0, 4.0])
 """Shares of a look to which its answer is scaled."""
+_FARTHEST = 3.0
+"""How far numbers of causes give way to a new suspect, in their scales."""
 _CHUNK = 64
 """Looks that are judged at once."""
 
@@ -37,7 +46,7 @@ class SearchSettings:
     leaders: int = 8
     """Suspects that are fitted after the first look, and as many of other kinds."""
     iterations: int = 4
-    seconds: float = 75.0
+    seconds: float = 60.0
     """After which no further cause is looked for."""
     loudest: int = 4
     """Joints, those furthest off, whose suspects are looked at next."""
@@ -73,7 +82,7 @@ def search(
     `found` is filled on the way, so that an interrupted search leaves what it had.
     """
     settings = settings or SearchSettings()
-    began = time.perf_counter()
+    until = time.perf_counter() + settings.seconds
     if found is None:
         start = try_out(judge, (), ())
         found = Found(start, start)
@@ -83,20 +92,20 @@ def search(
         if progress:
             said = found.suspects[-1].label if found.suspects else "suspects"
             progress(len(found.suspects) / settings.most_causes, said)
-        if time.perf_counter() - began > settings.seconds:
+        if time.perf_counter() > until:
             found.is_out_of_time = True
             break
         if found.suspects:
             judge.settle(found.now.case)
             found.now = try_out(judge, found.suspects, found.now.xs)
-        tried = _try_next(judge, found.now, suspects, settings)
+        tried = _try_next(judge, found.now, suspects, settings, until)
         best = next((t for t in tried if is_gain(found.now, t, settings)), None)
         if best is None or not _adds(found, best, settings):
             break
         found.rivals.append([t for t in tried if t is not best])
         found.now = best
     if len(found.suspects) > 1 and not found.is_out_of_time:
-        _reconsider(judge, found, settings)
+        _reconsider(judge, found, settings, until)
     return found
 
 
@@ -111,7 +120,7 @@ def is_gain(before: Tried, after: Tried, settings: SearchSettings) -> bool:
     won, lost = float(gain[gain > 0].sum()), float(-gain[gain < 0].sum())
     surety = float(gain.mean() / spread)
     is_steady = surety > settings.significance
-    is_sparse = won > 40.0 and lost < 0.05 * won
+    is_sparse = won > 20.0 and lost < 0.06 * won
     is_large = won > 60.0 and lost < 0.3 * won and surety > 0.6 * settings.significance
     fall = float((before.square - after.square).mean(0).max())
     cost = PRICE * (1 + len(after.newest.numbers))
@@ -143,7 +152,11 @@ def _adds(found: Found, best: Tried, settings: SearchSettings) -> bool:
 
 
 def _try_next(
-    judge: Judge, now: Tried, suspects: Sequence[Suspect], settings: SearchSettings
+    judge: Judge,
+    now: Tried,
+    suspects: Sequence[Suspect],
+    settings: SearchSettings,
+    until: float,
 ) -> list[Tried]:
     """Leaders of a first look, each fitted beside the causes so far, best first."""
     taken = {(s.name, s.joints, s.owner) for s in now.suspects if s.numbers}
@@ -155,11 +168,11 @@ def _try_next(
     fresh = [s for s in fresh if _is_near(s, judge, now, settings)]
     if not fresh:
         return []
-    leaders = _look(judge, now, fresh, settings)
+    leaders = look(judge, now, fresh, settings)
     if not leaders:
         return []
     sets = [((*now.suspects, suspect), (*now.xs, x)) for suspect, x in leaders]
-    tried = fit(judge, sets, iterations=settings.iterations)
+    tried = fit(judge, sets, iterations=settings.iterations, until=until)
     return sorted(tried, key=lambda t: t.total)
 
 
@@ -174,13 +187,13 @@ def _is_near(
     return not touched or bool(names & set(touched))
 
 
-def _look(
+def look(
     judge: Judge, now: Tried, suspects: Sequence[Suspect], settings: SearchSettings
 ) -> list[tuple[Suspect, tuple[float, ...]]]:
     """The suspects that promise most, each with the x to begin a fit at."""
     asked = [(k, x) for k, suspect in enumerate(suspects) for x in suspect.looks]
     places = _spread_out(judge.piece_count, settings.looked_at)
-    base = judge.bench.evaluate([now.case], places)[0]
+    sight = _Sight(judge, now, places)
     promises: dict[int, tuple[float, tuple[float, ...]]] = {}
     for first in range(0, len(asked), _CHUNK):
         chunk = asked[first : first + _CHUNK]
@@ -189,7 +202,7 @@ def _look(
         )
         for (k, x), answer in zip(chunk, answers, strict=True):
             suspect = suspects[k]
-            loss, factor = _promise(judge, base, answer, places, bool(suspect.grows))
+            loss, factor = sight.promise(answer, may_scale=bool(suspect.grows))
             loss += PRICE * len(suspect.numbers)
             if k not in promises or loss < promises[k][0]:
                 start = [
@@ -205,19 +218,30 @@ def _spread_out(count: int, wanted: int) -> list[int]:
     return sorted({int(i) for i in np.linspace(0, count - 1, min(count, wanted))})
 
 
-def _promise(
-    judge: Judge,
-    base: Floats,
-    answer: Floats,
-    places: Sequence[int],
-    may_scale: bool,
-) -> tuple[float, float]:
-    """Least loss along the line from base to answer, and where on it."""
-    along = _ALONG if may_scale else np.array([1.0])
-    line = base + along[:, None, None] * (answer - base)
-    losses = judge.losses(judge.condense(line, places)).sum((1, 2))
-    best = int(np.argmin(losses))
-    return float(losses[best]), float(along[best])
+class _Sight:
+    """What a look at a suspect promises, if the causes so far may give way to it."""
+
+    def __init__(self, judge: Judge, now: Tried, places: Sequence[int]) -> None:
+        self._judge, self._places = judge, places
+        self._base = judge.bench.evaluate([now.case], places)[0]
+        slopes = judge.clean(find_slopes(judge, now, places), places)
+        self._weight = np.sqrt(judge.weights(now.square[places]))
+        shape = (len(slopes), self._base.size)
+        self._slopes = slopes.reshape(shape).T
+        weighted = (slopes * self._weight).reshape(shape)
+        self._give = np.linalg.pinv(weighted.T, rcond=1e-6)  # (numbers, residuals)
+
+    def promise(self, answer: Floats, *, may_scale: bool) -> tuple[float, float]:
+        """Least loss along the line from the present to an answer, and where on it."""
+        along = _ALONG if may_scale else np.array([1.0])
+        line = self._base + along[:, None, None] * (answer - self._base)
+        clean = self._judge.clean(line, self._places)
+        moved = self._give @ (clean * self._weight).reshape(len(along), -1).T
+        moved = np.clip(moved, -_FARTHEST, _FARTHEST)
+        clean = clean - (self._slopes @ moved).T.reshape(clean.shape)
+        losses = self._judge.losses(self._judge.square(clean)).sum((1, 2))
+        best = int(np.argmin(losses))
+        return float(losses[best]), float(along[best])
 
 
 def _choose(
@@ -243,7 +267,9 @@ def _choose(
     return chosen
 
 
-def _reconsider(judge: Judge, found: Found, settings: SearchSettings) -> None:
+def _reconsider(
+    judge: Judge, found: Found, settings: SearchSettings, until: float
+) -> None:
     """Tries the rivals of each cause beside all the others, now that they are known."""
     judge.settle(found.now.case)
     found.now = try_out(judge, found.suspects, found.now.xs)
@@ -259,9 +285,8 @@ def _reconsider(judge: Judge, found: Found, settings: SearchSettings) -> None:
         if not sets:
             found.rivals[place] = []
             continue
-        tried = sorted(
-            fit(judge, sets, iterations=settings.iterations), key=lambda t: t.total
-        )
+        tried = fit(judge, sets, iterations=settings.iterations, until=until)
+        tried.sort(key=lambda t: t.total)
         if tried[0].total < found.now.total - PRICE:
             found.now, tried = tried[0], [found.now, *tried[1:]]
         found.rivals[place] = tried

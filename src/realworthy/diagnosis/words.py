@@ -82,11 +82,11 @@ def say_evidence(
         f"With {' and '.join(said)}" if said else _SAID.get(suspect.name, "Put right")
     )
     text = (
-        f"{change}, predictions {seconds:.2g} s ahead are off by {with_it:.2g} times "
-        f"the noise instead of {without:.2g}"
+        f"{change}, predictions {seconds:.2g} s ahead are off by {times(with_it)} "
+        f"times the noise instead of {times(without)}"
     )
     if rival is not None:
-        text += f"; the next best cause, {rival[0]}, leaves {rival[1]:.2g}"
+        text += f"; the next best cause, {rival[0]}, leaves {times(rival[1])}"
     return text + "."
 
 
@@ -96,3 +96,8 @@ _SAID = {
     "rate": "With commands held until the robot looks for them",
     "command_kind": "With position commands taken for velocities",
 }
+
+
+def times(ratio: float) -> str:
+    """A ratio with two digits, without exponents."""
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"

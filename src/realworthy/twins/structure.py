@@ -60,12 +60,7 @@ def add_flexibility(
 
 
 def _add_second_joint(spec: mujoco.MjSpec, joint: str, name: str) -> mujoco.MjsJoint:
-    first = spec.joint(joint)
-    if first is None or first.type not in (_HINGE, _SLIDE):
-        raise BadModel(
-            f"There is no hinge or slide called '{joint}' in the model.",
-            hint="realworthy show TWIN lists the joints.",
-        )
+    first = _find_joint(spec, joint)
     body = first.parent
     names = [j.name for j in body.joints]
     own = {joint, play_joint(joint), flex_joint(joint)}
@@ -83,6 +78,41 @@ def _add_second_joint(spec: mujoco.MjSpec, joint: str, name: str) -> mujoco.MjsJ
     if len(names) > 1:  # something must have inertia between play and spring
         second.armature = _ROTOR
     return second
+
+
+def add_drag(spec: mujoco.MjSpec, joint: str, coefficient: float) -> None:
+    """Air around a joint's link: − coefficient · q̇ |q̇| [N·m·s²/rad²] beside damping."""
+    own = _find_joint(spec, joint)
+    damping = np.array(own.damping)
+    damping[1] += coefficient
+    own.damping = damping
+
+
+def add_cable(
+    spec: mujoco.MjSpec, joint: str, *, stiffness: float, rest: float
+) -> None:
+    """A cable [N·m/rad] that pulls a joint's link towards `rest` [rad].
+
+    Beside a spring that the joint has, both become one.
+    """
+    own = _find_joint(spec, joint)
+    springs = np.array(own.stiffness)
+    in_degrees = spec.compiler.degree and own.type == _HINGE
+    wanted = np.rad2deg(rest) if in_degrees else rest
+    total = springs[0] + stiffness
+    own.springref = (springs[0] * own.springref + stiffness * wanted) / total
+    springs[0] = total
+    own.stiffness = springs
+
+
+def _find_joint(spec: mujoco.MjSpec, joint: str) -> mujoco.MjsJoint:
+    found = spec.joint(joint)
+    if found is None or found.type not in (_HINGE, _SLIDE):
+        raise BadModel(
+            f"There is no hinge or slide called '{joint}' in the model.",
+            hint="realworthy show TWIN lists the joints.",
+        )
+    return found
 
 
 def add_slosh(

@@ -1,0 +1,212 @@
+"""The bench for some recordings, and what a search on it comes to."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.diagnosis.bench import Bench, BenchSettings
+from realworthy.diagnosis.interface import list_edits, list_offsets
+from realworthy.diagnosis.judge import Judge
+from realworthy.diagnosis.missing import list_missing
+from realworthy.diagnosis.parametric import list_parametric, parameter_names
+from realworthy.diagnosis.scales import Scale, find_scales
+from realworthy.diagnosis.search import SearchSettings, search
+from realworthy.diagnosis.suspects import Case, Suspect
+from realworthy.diagnosis.together import search_together
+from realworthy.diagnosis.work import Work
+from realworthy.gap.measure import Gap
+from realworthy.recordings import Recording
+from realworthy.twins import Twin
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float, str], None]
+_FINENESSES = (1, 2, 4)
+_CLEARLY = 0.1
+"""Share of the loss by which finer time steps must be better to be used."""
+_NUMERICS = 0.3
+"""Share of what half the time step changes that counts as noise."""
+_FEWEST_PIECES = 4
+_LONGER = 5.0
+"""How much longer pieces of the second look are."""
+_LONGEST = 4.0
+"""[s] of them, at most."""
+_FADES = 2.0
+"""Share of a wrong start that may be left at the end of a piece of a stable robot."""
+_KEEN = 0.7
+"""Of the usual threshold: how little is looked for in long pieces."""
+
+
+def examine(twin: Twin, work: Work, settings: SearchSettings, tell: Progress) -> None:
+    """Looks for causes; `work` gets what is found, as soon as it is found.
+
+    Where short pieces show nothing and the robot forgets its starts, long ones are
+    looked at too: small effects add up there.
+    """
+    group = _choose_rate(work)
+    bench = _build_bench(twin, group, work)
+    if bench is None:
+        return
+    tell(0.15, "how fine the clock must be")
+    bench = _choose_clock(twin, group, bench)
+    if _search(twin, bench, work, settings, tell):
+        return
+    longer = _lengthen(twin, group, bench)
+    if longer is not None:
+        tell(0.2, "a longer look")
+        keen = replace(settings, quiet=_KEEN * settings.quiet)
+        _search(twin, _choose_clock(twin, group, longer), work, keen, tell)
+
+
+def _search(
+    twin: Twin, bench: Bench, work: Work, settings: SearchSettings, tell: Progress
+) -> bool:
+    """Whether there was anything to look for on this bench."""
+    judge = Judge(bench)
+    found = search(judge, [], settings)
+    loud = _find_loud(judge, found.now.square, settings)
+    if work.found is None or loud:
+        work.judge, work.found = judge, found
+    if not loud:
+        return False
+    suspects = _list_suspects(twin, bench, find_scales(bench), loud)
+    bench.allow(parameter_names(suspects))
+
+    def report(done: float, what: str) -> None:
+        tell(0.2 + 0.65 * done, what)
+
+    until = time.perf_counter() + settings.seconds
+    search(judge, suspects, settings, found=found, progress=report)
+    if not found.is_out_of_time:
+        search_together(judge, suspects, found, settings, until)
+    if found.is_out_of_time:
+        work.warnings.append(
+            f"The search ended after {settings.seconds:.0f} s; there may be more "
+            "causes."
+        )
+    return True
+
+
+def _lengthen(
+    twin: Twin, recordings: Sequence[Recording], bench: Bench
+) -> Bench | None:
+    """A bench with longer pieces; None for robots that do not forget their starts."""
+    shift = bench.shift_starts(Case())
+    joints, count = len(bench.joints), bench.pieces[0].block_count
+    answer = shift.reshape(len(shift), count, joints, -1)
+    late, early = np.abs(answer[:, -1]).mean(0), np.abs(answer[:, 0]).mean(0)
+    if (late.max(1) > _FADES * np.maximum(early.max(1), 0.1)).any():
+        return None
+    shortest = min(recording.duration for recording in recordings)
+    length = min(_LONGER * bench.settings.length, _LONGEST, shortest / 3)
+    if length < 1.5 * bench.settings.length:
+        return None
+    settings = BenchSettings(length=length, warm_up=bench.settings.warm_up)
+    longer = Bench(twin, recordings, (), settings)
+    return longer if len(longer.pieces) >= _FEWEST_PIECES else None
+
+
+def _choose_rate(work: Work) -> list[Recording]:
+    """Recordings of one rate: the one with most rows; others are only measured."""
+    groups: dict[int, list[Recording]] = {}
+    for recording in work.recordings:
+        groups.setdefault(round(100 * np.log(recording.rate)), []).append(recording)
+    best = max(groups.values(), key=lambda group: sum(len(r.time) for r in group))
+    if len(groups) > 1:
+        work.warnings.append(
+            f"Recordings have {len(groups)} different rates; causes were looked for in "
+            f"the {len(best)} at {best[0].rate:.4g} Hz."
+        )
+    joints = best[0].joints
+    same = [r for r in best if r.joints == joints]
+    if len(same) < len(best):
+        work.warnings.append(
+            f"Causes were looked for in {len(same)} of {len(best)} recordings, which "
+            "have the same joints."
+        )
+    return same
+
+
+def _build_bench(
+    twin: Twin, recordings: Sequence[Recording], work: Work
+) -> Bench | None:
+    length = _choose_length(work.gap, recordings)
+    while length > 0.1:
+        settings = BenchSettings(length=length, warm_up=min(0.5, length / 3))
+        bench = Bench(twin, recordings, (), settings)
+        if len(bench.pieces) >= _FEWEST_PIECES:
+            return bench
+        length *= 0.6
+    longest = max(recording.duration for recording in recordings)
+    work.warnings.append(
+        "Too little data to look for causes: the longest recording has "
+        f"{longest:.2g} s."
+    )
+    return None
+
+
+def _choose_length(gap: Gap, recordings: Sequence[Recording]) -> float:
+    """[s] of half a typical swing, and at least a dozen rows."""
+    periods = []
+    for part in gap.recordings:
+        q, v = part.states.position.std(0), part.states.velocity.std(0)
+        moving = v > 1e-6
+        periods += (2 * np.pi * q[moving] / v[moving]).tolist()
+    swing = float(np.median(periods)) if periods else 1.0
+    return max(float(np.clip(0.5 * swing, 0.4, 2.5)), 12 / recordings[0].rate)
+
+
+def _choose_clock(twin: Twin, recordings: Sequence[Recording], coarse: Bench) -> Bench:
+    """The bench whose time steps fit the recordings best, numerics in its noise.
+
+    Robots have no time step. Where finer ones predict clearly better they are used;
+    part of what the next finer one changes counts as noise.
+    """
+    benches, losses, played = {1: coarse}, {}, {}
+    for fineness in _FINENESSES:
+        if fineness > 1:
+            benches[fineness] = Bench(
+                twin, recordings, (), coarse.settings, fineness=fineness
+            )
+        played[fineness] = benches[fineness].play_plainly()
+        judge = Judge(benches[fineness])
+        losses[fineness] = float(search(judge, []).now.loss.sum())
+        if fineness > 1 and losses[fineness] > losses[fineness // 2]:
+            break
+    best = min(losses, key=lambda f: losses[f])
+    if losses[1] - losses[best] < max(10.0, _CLEARLY * losses[1]):
+        best = 1
+    other = 2 * best if 2 * best in played else best // 2
+    (one, sound), (two, also) = played[best], played[other]
+    use = sound & also
+    change = (one - two)[use] if use.any() else np.zeros((1, *one.shape[1:]))
+    bench = benches[best]
+    bench.set_numerics(_NUMERICS * np.sqrt(np.mean(change**2, axis=(0, 1))))
+    return bench
+
+
+def _find_loud(
+    judge: Judge, square: Floats, settings: SearchSettings
+) -> tuple[str, ...]:
+    """Joints whose predictions are off by more than noise."""
+    mean = square.mean(0)
+    return tuple(
+        joint
+        for joint, value in zip(judge.bench.joints, mean, strict=True)
+        if value >= settings.quiet
+    )
+
+
+def _list_suspects(
+    twin: Twin, bench: Bench, scales: Mapping[str, Scale], loud: tuple[str, ...]
+) -> list[Suspect]:
+    ours = {joint: scale for joint, scale in scales.items() if joint in loud}
+    duration = max(s.recording.duration for s in bench.sources(()))
+    return [
+        *list_edits(twin, bench.layout, loud, bench.rate),
+        *list_offsets(twin, bench.layout, ours),
+        *list_parametric(twin, bench.layout, ours),
+        *list_missing(bench.layout, ours, duration),
+    ]
