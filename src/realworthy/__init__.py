@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from realworthy.diagnosis import diagnose as diagnose
     from realworthy.gap import measure as measure
+    from realworthy.identification import calibrate as calibrate
     from realworthy.parameters import Belief as Belief
     from realworthy.parameters import Parameter as Parameter
     from realworthy.parameters import ParameterSpace as ParameterSpace
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "calibrate": "identification",
     "diagnose": "diagnosis",
     "measure": "gap",
     "Belief": "parameters",

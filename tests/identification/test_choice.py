@@ -1,72 +1,102 @@
-"""A first choice of parameters for arms that nobody described."""
+"""Which numbers to fit where nobody has said."""
 
 from pathlib import Path
 
 import pytest
 
 from realworthy.errors import RealworthyError
-from realworthy.identification import choose_parameters
-from realworthy.identification.choice import find_loaded
+from realworthy.identification import Problem, Verdict, choose_parameters
+from realworthy.identification.choice import keep_told, share
 from realworthy.twins import Twin, load_twin
+from tests.identification.conftest import draw_truth, multisine, play_hidden
 
 TWO = """
 <mujoco model="two">
   <worldbody>
     <body name="base">
-      <joint name="pan" axis="0 0 1" armature="0.02"/>
+      <joint name="pan" axis="0 0 1" armature="0.02" frictionloss="0.1"/>
       <inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.01 0.01"/>
       <body name="arm" pos="0 0 0.2">
-        <joint name="lift" axis="0 1 0" armature="0.02"/>
+        <joint name="lift" axis="0 1 0" armature="0.02" frictionloss="0.1"/>
         <inertial pos="0.2 0 0" mass="0.5" diaginertia="0.002 0.002 0.002"/>
+        <body name="jaw" pos="0.2 0 0">
+          <joint name="gripper" axis="0 1 0" armature="0.02" frictionloss="0.1"/>
+          <inertial pos="0 0 0" mass="0.1" diaginertia="0.001 0.001 0.001"/>
+        </body>
       </body>
     </body>
   </worldbody>
   <actuator>
     <position name="pan" joint="pan" kp="20" kv="1"/>
-    <position name="lift" joint="lift" kp="{kp}" kv="1"/>
+    <position name="lift" joint="lift" kp="30" kv="1"/>
+    <position name="gripper" joint="gripper" kp="30" kv="1"/>
   </actuator>
 </mujoco>
 """
 
 
-def make(folder: Path, kp: float) -> Twin:
-    file = folder / "two.xml"
-    file.write_text(TWO.format(kp=kp))
+@pytest.fixture
+def two(tmp_path: Path) -> Twin:
+    file = tmp_path / "two.xml"
+    file.write_text(TWO)
     return load_twin(file)
 
 
-def test_equal_servos_share_their_numbers(tmp_path: Path):
-    chosen = choose_parameters(make(tmp_path, 20.0))
-    assert {"all.kp", "all.kd", "all.armature"} <= set(chosen)
-    assert {"pan.coulomb_friction", "lift.coulomb_friction"} <= set(chosen)
-    assert "pan.kp" not in chosen
+def test_servos_have_gains_friction_offsets_and_one_delay(two: Twin):
+    chosen = choose_parameters(two)
+    assert chosen[:2] == ("pan.kp", "lift.kp")
+    assert {"pan.kd", "lift.coulomb_friction", "all.delay"} <= set(chosen)
+    assert "lift.position.sensor_bias" in chosen
+    assert "all.mass" not in chosen  # a gain tells it as well
 
 
-def test_servos_that_differ_have_their_own(tmp_path: Path):
-    chosen = choose_parameters(make(tmp_path, 30.0))
-    assert {"pan.kp", "lift.kp", "all.kd"} <= set(chosen)
-    assert "all.kp" not in chosen
+def test_fingers_are_left_alone(two: Twin):
+    assert not [name for name in choose_parameters(two) if "gripper" in name]
 
 
-def test_encoders_show_only_under_gravity(tmp_path: Path):
-    """A vertical axis feels no gravity, whatever the pose."""
-    twin = make(tmp_path, 20.0)
-    assert find_loaded(twin, ["pan", "lift"]) == ("lift",)
-    assert "pan.position.sensor_bias" not in choose_parameters(twin)
+def test_shared_factors_cover_what_several_joints_have(two: Twin):
+    names = choose_parameters(two)
+    assert share(two, names) == (
+        "all.kp",
+        "all.kd",
+        "all.coulomb_friction",
+        "all.delay",
+    )
+    assert share(two, ["pan.kp", "lift.kd"]) == ()
 
 
-def test_the_published_arm_is_eleven_numbers(
+def test_torque_drives_have_friction_and_mass():
+    chosen = choose_parameters(load_twin("double_pendulum"), ["shoulder", "elbow"])
+    assert {"shoulder.damping", "elbow.coulomb_friction", "all.mass"} <= set(chosen)
+    assert not [name for name in chosen if name.endswith(".kp")]
+
+
+def test_joints_that_do_not_exist_leave_nothing_to_fit(two: Twin):
+    with pytest.raises(RealworthyError, match="no drive at these joints"):
+        choose_parameters(two, [])
+
+
+def test_the_published_arm_has_its_five_joints(
     menagerie_root: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MENAGERIE_ROOT", str(menagerie_root))
-    twin = load_twin("menagerie:robotstudio_so101")
-    joints = ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"]
-    chosen = choose_parameters(twin, joints)
-    biased = [name.split(".")[0] for name in chosen if "sensor_bias" in name]
-    assert biased == ["shoulder_lift", "elbow_flex", "wrist_flex"]
-    assert len(chosen) == 11
+    chosen = choose_parameters(load_twin("menagerie:robotstudio_so101"))
+    assert len([n for n in chosen if n.endswith(".kp")]) == 5
+    assert not [n for n in chosen if n.startswith("gripper")]
 
 
-def test_torque_drives_are_left_to_the_user():
-    with pytest.raises(RealworthyError, match="no position-controlled"):
-        choose_parameters(load_twin("pendulum"))
+def test_numbers_that_nothing_tells_are_left_out(joint: Twin, joint_file: Path):
+    """A joint that is held still tells no friction, no rotor and no delay."""
+    moving, still = play_hidden(
+        joint_file,
+        draw_truth(1),
+        [multisine(1, 2.0), 0 * multisine(1, 2.0)],
+        seed=1,
+    )
+    names = choose_parameters(joint)
+    kept, _ = keep_told(Problem(joint, moving, names))
+    assert {"joint.kp", "joint.coulomb_friction", "joint.armature"} <= set(kept)
+    kept, left = keep_told(Problem(joint, still, names))
+    assert "joint.armature" not in kept
+    verdicts = {one.name: one.verdict for one in left}
+    assert verdicts["joint.armature"] is Verdict.NOT_EXCITED

@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn, Protocol, Union
 
 import tyro
 
+from realworthy.cli.calibrate import Calibrate
 from realworthy.cli.convert import Convert
 from realworthy.cli.diagnose import Diagnose
 from realworthy.cli.excite import Excite
@@ -39,6 +40,7 @@ COMMANDS: dict[str, type[Command]] = {
     "diagnose": Diagnose,
     "excite": Excite,
     "record": Record,
+    "calibrate": Calibrate,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""

@@ -26,16 +26,16 @@ Progress = Callable[[float, str], None]
 _FINENESSES = (1, 2, 4)
 _CLEARLY = 0.1
 """Share of the loss by which finer time steps must be better to be used."""
-_NUMERICS = 0.3
+_NUMERICS = 0.15
 """Share of what half the time step changes that counts as noise."""
 _FEWEST_PIECES = 4
 _LONGER = 5.0
 """How much longer pieces of the second look are."""
 _LONGEST = 4.0
 """[s] of them, at most."""
-_FADES = 2.0
+_FADES = 1.2
 """Share of a wrong start that may be left at the end of a piece of a stable robot."""
-_KEEN = 0.7
+_KEEN = 0.5
 """Of the usual threshold: how little is looked for in long pieces."""
 
 

@@ -120,7 +120,7 @@ def is_gain(before: Tried, after: Tried, settings: SearchSettings) -> bool:
     won, lost = float(gain[gain > 0].sum()), float(-gain[gain < 0].sum())
     surety = float(gain.mean() / spread)
     is_steady = surety > settings.significance
-    is_sparse = won > 20.0 and lost < 0.06 * won
+    is_sparse = won > 16.0 and lost < 0.06 * won
     is_large = won > 60.0 and lost < 0.3 * won and surety > 0.6 * settings.significance
     fall = float((before.square - after.square).mean(0).max())
     cost = PRICE * (1 + len(after.newest.numbers))

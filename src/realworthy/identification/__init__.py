@@ -6,7 +6,7 @@ recordings into a `Belief`, their validation, and experiments that tell one numb
 
 Here do not live measures of the gap that need no fit (`gap`) and the reasons for it
 (`diagnosis`). May import `gap`, `simulators` and what they may; numpy, scipy and cmaes,
-no torch, and `mujoco` only through `simulators` and `twins`.
+torch in `networks/train.py` alone, and `mujoco` only through `simulators` and `twins`.
 """
 
 from realworthy.identification.base import BaseParameters, Combination, find_base
@@ -16,6 +16,8 @@ from realworthy.identification.baselines import (
     fit_lbfgs,
     fit_random,
 )
+from realworthy.identification.calibrate import CalibrateSettings, calibrate
+from realworthy.identification.calibration import Calibration, Estimate, Outcome
 from realworthy.identification.choice import choose_parameters
 from realworthy.identification.evolution import EvolutionSettings, fit_cmaes
 from realworthy.identification.fit import Fit
@@ -42,10 +44,13 @@ from realworthy.identification.verdicts import Finding, Identifiability, Verdict
 __all__ = [
     "FRICTIONS",
     "BaseParameters",
+    "CalibrateSettings",
+    "Calibration",
     "Combination",
     "Contender",
     "CrossValidation",
     "Ending",
+    "Estimate",
     "EvolutionSettings",
     "Finding",
     "Fit",
@@ -53,12 +58,14 @@ __all__ = [
     "Identifiability",
     "LbfgsSettings",
     "LeastSquaresSettings",
+    "Outcome",
     "Problem",
     "RandomSettings",
     "Selection",
     "Structure",
     "Verdict",
     "bootstrap",
+    "calibrate",
     "check_identifiability",
     "choose_parameters",
     "cross_validate",

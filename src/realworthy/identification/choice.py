@@ -1,83 +1,182 @@
-"""Which numbers of an arm to fit first, where nobody has said. Experimental.
+"""Which numbers of a robot to fit, where nobody has said.
 
-Equal servos are equal: a robot whose joints were published with the same gain has one
-gain, one damping and one rotor to find, not one per joint. That keeps numbers apart
-which a joint's own motion cannot, and a fit of eleven numbers is faster than one of
-thirty. Dry friction depends on load and wear, so every joint has its own. An encoder
-that is off shows in joints that gravity loads, and only there.
+First by what drives are usually wrong about, in order of importance; then by what the
+recordings tell: a number is fitted only where it, and all that matter more, would be
+known well enough with it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.simulators import MujocoCpu
+from realworthy.gap.measure import is_finger
+from realworthy.identification.covariance import eliminate_starts
+from realworthy.identification.differences import differentiate
+from realworthy.identification.linearised import begin
+from realworthy.identification.problem import Problem
+from realworthy.identification.verdicts import Verdict
+from realworthy.parameters import Parameter
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
-from realworthy.twins.layout import Layout
 
-_TIED = ("kp", "kd", "armature")
-"""Kinds that equal servos share. A torque limit is left out: with it a search from a
-gain that is far too high ended at a higher one, held back by the limit."""
-_LOADED = 0.1
-"""Share of the largest change of gravity torque from which a joint is loaded."""
-_POSES = 64
-_SWING = 0.6
-"""[rad] around the home pose over which gravity is looked at."""
+Floats = NDArray[np.float64]
+_OF_DRIVES = {
+    "position": ("kp", "kd", "damping"),
+    "velocity": ("kd", "damping"),
+    "voltage": ("resistance", "damping"),
+    "torque": ("damping",),
+}
+"""Kind of command → numbers of its drive, the more important first.
+
+A drive's `kd` brakes as the joint's `damping` does: the first that is there counts.
+"""
+_WORTH = 0.5
+"""Share of its size up to which a number's sd makes it worth fitting."""
+_OFFSET, _BELIEVED = 0.15, 9.0
+"""[rad] up to which recordings must tell an encoder's offset, and what is believed of
+it before, as information in that unit: fits hold offsets within 0.05 rad."""
 
 
 def choose_parameters(
     twin: Twin, joints: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Names of parameters for a first fit of position-controlled `joints` (all).
+    """Names of parameters that may be worth fitting, the most important first.
 
-    Tied kinds are factors `all.<kind>` where every drive was published with the same
-    number, and one number per joint where not.
+    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then masses
+    where commands are forces, encoder offsets, and rotors.
     """
-    lines = [line for line in describe_commands(bind(twin)) if line.kind == "position"]
-    lines = [line for line in lines if joints is None or line.joint in joints]
-    if not lines:
+    lines = describe_commands(bind(twin))
+    recorded = None if joints is None else set(joints)
+    driven = {
+        line.joint: (line.signal.partition(".command")[0], line.kind)
+        for line in lines
+        if line.joint is not None and not is_finger(line.joint)
+    }
+    driven = {j: d for j, d in driven.items() if recorded is None or j in recorded}
+    others = [j for j in joints or () if j not in driven and not is_finger(j)]
+    first: list[str] = []
+    for kind in ("kp", "resistance"):
+        first += [f"{d}.{kind}" for d, k in driven.values() if kind in _OF_DRIVES[k]]
+    for joint, (drive, kind) in driven.items():
+        brakes = [f"{drive}.kd", f"{joint}.damping"]
+        usable = [n for n in brakes if n.rpartition(".")[2] in _OF_DRIVES[kind]]
+        first += [n for n in usable if n in twin.space and twin.space[n].nominal > 0][
+            :1
+        ]
+    first += [f"{joint}.damping" for joint in others]
+    first += [f"{joint}.coulomb_friction" for joint in (*driven, *others)]
+    first.append("all.delay")
+    kinds = {kind for _, kind in driven.values()}
+    if kinds & {"torque", "voltage"}:
+        first.append("all.mass")
+    first += [f"{joint}.position.sensor_bias" for joint in driven]
+    first += [f"{joint}.armature" for joint in driven]
+    names = tuple(n for n in dict.fromkeys(first) if _is_usable(twin, n))
+    if not names or not (driven or others):
         raise RealworthyError(
-            f"{twin.owner} has no position-controlled drive at these joints.",
-            hint="Name the parameters to fit: realworthy show parameters --twin TWIN",
+            f"{twin.owner} has no drive at these joints whose numbers could be fitted.",
+            hint=f"Name parameters: {twin.listing}" if twin.listing else "",
         )
-    names = set(twin.space.names)
-    drives = [line.signal.removesuffix(".command") for line in lines]
-    moved = [line.joint for line in lines if line.joint is not None]
-    chosen: list[str] = []
-    for kind in _TIED:
-        own = [n for n in _with_kind(kind, drives, moved) if n in names]
-        values = {round(twin.space[n].nominal, 9) for n in own}
-        tied = f"all.{kind}"
-        if len(own) > 1 and len(values) == 1 and tied in names:
-            chosen.append(tied)
-        else:
-            chosen += own
-    chosen += [f"{j}.coulomb_friction" for j in moved]
-    chosen += [f"{j}.position.sensor_bias" for j in find_loaded(twin, moved)]
-    return tuple(name for name in dict.fromkeys(chosen) if name in names)
+    return names
 
 
-def find_loaded(twin: Twin, joints: Sequence[str]) -> tuple[str, ...]:
-    """Joints whose gravity torque changes with the pose, compared with the others."""
-    bound = bind(twin)
-    simulator = MujocoCpu(bound, _POSES, substeps=1)
-    layout = Layout(bound)
-    places = [layout.joint(joint) for joint in joints]
-    draw = np.random.default_rng(0)
-    qpos = np.tile(bound.compiled.own["own.initial_qpos"], (_POSES, 1))
-    for place, _ in places:
-        qpos[:, place] += draw.uniform(-_SWING, _SWING, _POSES)
-    simulator.reset(qpos=qpos)
-    torque = np.array(simulator.array("qfrc_bias"))[:, [dof for _, dof in places]]
-    change = torque.std(axis=0)
-    if not change.max() > 0:
-        return ()
-    loaded = change > _LOADED * change.max()
-    return tuple(j for j, is_loaded in zip(joints, loaded, strict=True) if is_loaded)
+def share(twin: Twin, names: Sequence[str]) -> tuple[str, ...]:
+    """Factors `all.<kind>` that move several of `names` at once, and what is shared.
+
+    Only kinds that set how a drive answers: a first, rough fit needs no more. Empty
+    where no kind has several members.
+    """
+    space = twin.space
+    found = []
+    for kind in ("kp", "kd", "damping", "coulomb_friction"):
+        members = [
+            n for n in names if n.endswith(f".{kind}") and not n.startswith("all.")
+        ]
+        if len(members) > 1 and f"all.{kind}" in space:
+            found.append(f"all.{kind}")
+    found += [n for n in names if n == "all.delay"] if found else []
+    return tuple(found)
 
 
-def _with_kind(kind: str, drives: Sequence[str], joints: Sequence[str]) -> list[str]:
-    owners = joints if kind == "armature" else drives
-    return [f"{owner}.{kind}" for owner in owners]
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A number that was not fitted, and why."""
+
+    name: str
+    verdict: Verdict
+    sd: float
+    """What these recordings could tell of it, in its unit."""
+    partners: tuple[str, ...] = ()
+    """Fitted numbers with which it can be exchanged."""
+
+
+def keep_told(
+    problem: Problem, *, noise_factor: float = 1.0, count_factor: float = 1.0
+) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
+    """Names that these recordings tell, looked at around nominal, and the others.
+
+    Greedy in the order of the space. Residuals are `noise_factor` times the noise, and
+    there will be `count_factor` times as many of them.
+    """
+    z, bounds = problem.start_z, problem.coordinates
+    point = begin(problem, z)
+    jacobian = differentiate(problem, z, point.starts)
+    response = eliminate_starts(jacobian.by_z, jacobian.by_start, problem.runs)
+    information = response.T @ response * count_factor / noise_factor**2
+    wanted = bounds.tolerance(z, _WORTH) / bounds.slope(z)
+    wanted = np.where(wanted > 0, wanted, _WORTH * bounds.scale)
+    is_offset = np.array([p.kind == "sensor_bias" for p in problem.space])
+    wanted = np.where(is_offset, _OFFSET, wanted)
+    scaled = information * np.outer(wanted, wanted)  # sd of 1 is just worth it
+    known = scaled + np.diag(np.where(is_offset, _BELIEVED, 0.0))
+    kept: list[int] = []
+    left = []
+    for i, name in enumerate(problem.space.names):
+        tried = [*kept, i]
+        covariance = _invert(known[np.ix_(tried, tried)])
+        alone = 1 / np.sqrt(max(scaled[i, i], 1e-300))
+        is_known = covariance is not None and np.diag(covariance).max() <= 1
+        if alone <= 1 and is_known:
+            kept = tried
+            continue
+        slope = float(bounds.slope(z)[i] * wanted[i])
+        is_seen = alone <= 1
+        left.append(
+            LeftOut(
+                name=name,
+                verdict=Verdict.ONLY_IN_COMBINATION if is_seen else Verdict.NOT_EXCITED,
+                sd=slope * float(alone),
+                partners=_find_partners(problem, scaled, kept, i) if is_seen else (),
+            )
+        )
+    return tuple(problem.space.names[i] for i in kept), tuple(left)
+
+
+def _find_partners(
+    problem: Problem, scaled: Floats, kept: Sequence[int], i: int
+) -> tuple[str, ...]:
+    """Those kept numbers that answer most like number i, three at most."""
+    size = np.sqrt(np.maximum(np.diag(scaled), 1e-300))
+    alike = {k: abs(scaled[i, k]) / (size[i] * size[k]) for k in kept}
+    order = sorted(alike, key=lambda k: -alike[k])
+    return tuple(problem.space.names[k] for k in order[:3] if alike[k] > 0.3)
+
+
+def _invert(matrix: Floats) -> Floats | None:
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    inverse = np.linalg.inv(factor)
+    return np.asarray(inverse.T @ inverse, dtype=np.float64)
+
+
+def _is_usable(twin: Twin, name: str) -> bool:
+    """Whether the twin has it, and a ratio of it makes sense where only ratios do."""
+    if name not in twin.space:
+        return False
+    parameter: Parameter = twin.space[name]
+    return parameter.kind in ("delay", "sensor_bias") or parameter.nominal > 0

@@ -1,0 +1,194 @@
+"""`realworthy calibrate`: a twin whose numbers are what recordings say."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from realworthy.cli.arguments import (
+    Flag,
+    ImporterName,
+    JsonFile,
+    ReportFile,
+    SidecarFile,
+)
+
+if TYPE_CHECKING:
+    from realworthy.identification.calibration import Calibration
+    from realworthy.recordings import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """A twin with a belief from recordings, judged on recordings it has not seen."""
+
+    twin: Annotated[
+        str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
+    ]
+    """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
+    recordings: Annotated[
+        tuple[Path, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
+    ]
+    """Files or folders."""
+    output: Annotated[Path, tyro.conf.arg(metavar="X.twin.yaml", help_behavior_hint="")]
+    """Where to write the calibrated twin; X.twin.yaml.partial until it is done."""
+    parameters: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME…", help_behavior_hint="")
+    ] = ()
+    """What to fit; by default what the recordings can tell."""
+    heldout: Annotated[
+        tuple[Path, ...], tyro.conf.arg(metavar="RECORDING…", help_behavior_hint="")
+    ] = ()
+    """Recordings that judge; by default every fourth of those given."""
+    seconds: float = 90.0
+    """Recorded time to fit at most; of more, the pieces that tell most."""
+    importer: ImporterName = None
+    """Layout of foreign files; realworthy show importers lists them."""
+    sidecar: SidecarFile = None
+    """YAML with what the files do not say."""
+    json: JsonFile = None
+    """Also write the findings, for programs."""
+    report: ReportFile = None
+    """Also write a page with plots, for people."""
+    overwrite: Flag = False
+    """Replace existing files."""
+
+    def run(self) -> int:
+        from realworthy.artefacts import check_free, check_readable
+        from realworthy.cli.output import check_report, json_file
+        from realworthy.cli.progress import waiting
+        from realworthy.identification.calibrate import CalibrateSettings, calibrate
+        from realworthy.identification.calibration import Outcome
+        from realworthy.twins import load_twin, save_twin
+
+        for path in (*self.recordings, *self.heldout):
+            check_readable(path)
+        check_output(self.output)
+        check_free(self.output, overwrite=self.overwrite)
+        check_report(self.report, self.json, overwrite=self.overwrite)
+        kept = self.output.with_name(self.output.name + ".partial")
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            with waiting("Reading"):
+                twin = load_twin(self.twin)
+                recordings = self._load(self.recordings)
+                heldout = self._load(self.heldout) if self.heldout else None
+            with _following() as progress:
+                found = calibrate(
+                    twin,
+                    recordings,
+                    parameters=self.parameters or None,
+                    heldout=heldout,
+                    settings=CalibrateSettings(seconds=self.seconds),
+                    keep=kept,
+                    progress=progress,
+                )
+            is_kept = found.outcome is not Outcome.NOT_BETTER
+            if is_kept:
+                save_twin(found.twin, self.output, overwrite=self.overwrite)
+            if self.report is not None:
+                from realworthy.reports.calibration import write_calibration
+
+                write_calibration(found, self.report, overwrite=self.overwrite)
+            save(to_tree(found, self.output if is_kept else None))
+            kept.unlink(missing_ok=True)
+        print_calibration(found, self.output if is_kept else None)
+        return 0 if is_kept else 1
+
+    def _load(self, paths: tuple[Path, ...]) -> "list[Recording]":
+        from realworthy.recordings import load_recordings
+
+        return load_recordings(paths, self.importer, sidecar=self.sidecar)
+
+
+def check_output(path: Path) -> None:
+    """Raises, before the work begins, where no twin could be written."""
+    from realworthy.errors import RealworthyError
+    from realworthy.twins.files import SUFFIX
+
+    if not path.name.endswith(SUFFIX):
+        raise RealworthyError(
+            f"A twin's file name ends in {SUFFIX}, not '{path.name}'.",
+            hint=f"Try: --output {path.name.partition('.')[0]}{SUFFIX}",
+        )
+
+
+@contextlib.contextmanager
+def _following() -> Iterator[Callable[[float, str], None]]:
+    """A bar that shows which share of the work is done."""
+    from realworthy.cli.progress import _bar
+
+    with _bar("Calibrating", 100) as advance:
+        shown = 0
+
+        def follow(done: float, what: str) -> None:
+            nonlocal shown
+            while shown < 100 * done:
+                advance()
+                shown += 1
+
+        yield follow
+
+
+def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
+    """What programs may rely on: `parameters`, `heldout`, `seconds`, `twin`."""
+    return {
+        "twin": None if path is None else str(path),
+        "verdict": found.outcome,
+        "summary": found.summary,
+        "parameters": {
+            e.name: {
+                "mean": e.mean,
+                "sd": e.sd,
+                "verdict": e.verdict,
+                "unit": e.unit,
+                "before": e.before,
+                "partners": e.partners,
+                "effective": e.is_effective,
+                "fitted": e.is_fitted,
+            }
+            for e in found.estimates
+        },
+        "heldout": {
+            "position_rmse": found.after,
+            "position_rmse_before": found.before,
+            "by_time": found.is_by_time,
+            "recordings": found.errors,
+        },
+        "cross_validated": {"position_rmse": found.cross_validated},
+        "fitted": {"recordings": found.fitted, "seconds": found.fitted_seconds},
+        "reduced_chi2": found.reduced_chi2,
+        "inflation": found.inflation,
+        "warnings": found.warnings,
+        "advice": found.advice,
+        "seconds": found.seconds,
+        "evaluations": found.evaluation_count,
+    }
+
+
+def print_calibration(found: "Calibration", path: Path | None) -> None:
+    """Warnings, the outcome, every number with its verdict, and what to record next."""
+    from realworthy.cli.printing import emit_heading, emit_note, emit_table
+
+    for warning in found.warnings:
+        emit_note(f"Warning: {warning}", style="yellow")
+    emit_heading("Not written." if path is None else str(path), found.summary)
+    emit_table(
+        "Parameters",
+        ("parameter", "before", "mean", "sd", "unit", "verdict"),
+        [
+            (e.name, e.before, e.mean, e.sd, e.unit, e.to_words())
+            for e in found.estimates
+        ],
+    )
+    emit_table(
+        "Held out, replay error",
+        ("recording", "before", "after"),
+        [(e.recording, e.before, e.after) for e in found.errors],
+    )
+    for words in found.advice:
+        emit_note(f"Record next: {words}", style="")

@@ -1,0 +1,336 @@
+"""A twin with a belief from recordings: what to fit, the fit, and whether it holds."""
+
+import datetime
+import importlib.metadata
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy import __version__
+from realworthy.errors import BadRecording
+from realworthy.gap.measure import is_finger
+from realworthy.identification.calibration import Calibration, Estimate
+from realworthy.identification.choice import choose_parameters, keep_told, share
+from realworthy.identification.division import Division, divide
+from realworthy.identification.informative import choose_pieces
+from realworthy.identification.judging import compare, decide
+from realworthy.identification.leaving_out import LeftOut, leave_out
+from realworthy.identification.levenberg import LeastSquaresSettings
+from realworthy.identification.problem import Problem
+from realworthy.identification.progress_file import (
+    ChoicePart,
+    FitPart,
+    LeftOutPart,
+    Progress,
+    RoughPart,
+    make_key,
+)
+from realworthy.identification.stages import believe, fit_own, fit_shared
+from realworthy.identification.verdicts import Verdict
+from realworthy.identification.weighing import (
+    Weighed,
+    describe_doubts,
+    judge,
+    suggest,
+    widen,
+)
+from realworthy.parameters import GaussianBelief, Transform
+from realworthy.recordings import Recording, distinct_names
+from realworthy.simulators.replay import lay_out
+from realworthy.twins import Twin, bind
+from realworthy.twins.commands import describe_commands
+from realworthy.twins.twin import Evidence, Provenance
+
+Floats = NDArray[np.float64]
+Follow = Callable[[float, str], None]
+_PIECE = 5.0
+"""[s] of the pieces of long recordings of servos."""
+_SETTLED = 0.3
+"""[s] after which a servo has forgotten how a piece began."""
+_TOOLS = ("mujoco", "numpy", "scipy")
+_FEW = 4
+"""One piece out of so many is enough for a rough fit."""
+_UNSEEN = 0.3
+"""sd of the logarithm of a number that was looked for and not told."""
+
+
+@dataclass(kw_only=True, slots=True)
+class CalibrateSettings:
+    """How a calibration is run."""
+
+    seconds: float = 90.0
+    """Recorded time that is fitted at most; of more, the pieces that tell most."""
+    fit: LeastSquaresSettings = field(
+        default_factory=lambda: LeastSquaresSettings(iterations=30)
+    )
+
+
+def calibrate(
+    twin: Twin,
+    recordings: Recording | Sequence[Recording],
+    *,
+    parameters: Sequence[str] | None = None,
+    heldout: Sequence[Recording] | None = None,
+    settings: CalibrateSettings | None = None,
+    keep: Path | None = None,
+    progress: Follow | None = None,
+) -> Calibration:
+    """A twin whose numbers and belief are what the recordings say, judged unseen.
+
+    `parameters` are fitted as named; without them, those that the recordings can tell.
+    `heldout` recordings judge; without them every fourth experiment, or the end of a
+    single recording. `keep` is a file that holds what is done, so that interrupted work
+    can be taken up again; remove it once the result is safe.
+
+    The belief holds for the numbers that the twin has otherwise, such as its masses,
+    and for motions like the recorded ones.
+    """
+    began = time.perf_counter()
+    settings, follow = settings or CalibrateSettings(), progress or _ignore
+    listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    _ = twin.space.select(parameters or ())  # raises for names that it lacks
+    division = divide(listed, heldout)
+    asked = (tuple(parameters or ()), settings.seconds)
+    work = Progress(keep, make_key(twin, division.fitted, division.held_out, asked))
+    joints = find_joints(twin, division.fitted)
+    follow(0.02, "choosing")
+    rough, wide = _begin(twin, division, joints, parameters, settings, work, follow)
+    names = work.done.choice.names if work.done.choice else []
+    problem = wide.with_space(rough, names)
+    part = _fit(problem, settings, work, follow)
+    follow(0.85, "replaying what was held out")
+    fitted = widen(problem, np.array(part.z), np.array(part.covariance_z), _folds(part))
+    estimates = _list_estimates(twin, problem, fitted, work)
+    belief = _add_unseen(rough, fitted.belief, estimates)
+    calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
+    errors = compare(twin, calibrated, division.held_out, joints)
+    follow(1.0, "done")
+    return Calibration(
+        outcome=decide(errors, division.held_out, joints),
+        original=twin,
+        twin=calibrated,
+        estimates=estimates,
+        errors=errors,
+        held_out=division.held_out,
+        fitted=tuple(distinct_names(division.fitted)),
+        fitted_seconds=problem.seconds,
+        is_by_time=division.is_by_time,
+        reduced_chi2=part.reduced_chi2,
+        inflation=part.inflation,
+        cross_validated=part.folds_rmse,
+        warnings=(*part.warnings, *describe_doubts(estimates, part, division)),
+        advice=suggest(estimates, division),
+        seconds=time.perf_counter() - began,
+        evaluation_count=part.evaluation_count,
+    )
+
+
+def find_joints(twin: Twin, recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """Recorded joints of a twin that count: fingers, whose units differ, do not."""
+    joints = lay_out(twin, recordings[0]).joints
+    body = tuple(joint for joint in joints if not is_finger(joint))
+    if not body:
+        raise BadRecording(
+            f"{recordings[0].owner} holds no joint of {twin.owner} but fingers.",
+            hint="Fingers are not calibrated: their units differ from robot to robot.",
+        )
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Pieces to fit, from which problems over any space are made."""
+
+    recordings: tuple[Recording, ...]
+    joints: tuple[str, ...]
+    horizon: float | None
+    pieces: tuple[int, ...] | None
+    is_servo: bool
+
+    def with_space(self, twin: Twin, names: Sequence[str]) -> Problem:
+        cuts = self.pieces is not None and self.is_servo
+        problem = Problem(
+            twin,
+            self.recordings,
+            names,
+            joints=self.joints,
+            horizon=self.horizon,
+            estimate_starts=not cuts,
+            skip=_SETTLED if cuts else 0.0,
+        )
+        return problem if self.pieces is None else problem.of_pieces(self.pieces)
+
+
+def _begin(
+    twin: Twin,
+    division: Division,
+    joints: tuple[str, ...],
+    parameters: Sequence[str] | None,
+    settings: CalibrateSettings,
+    work: Progress,
+    follow: Follow,
+) -> tuple[Twin, _Wide]:
+    """The twin roughly put right, and the pieces; what to fit is in `work` then."""
+    names = tuple(parameters or choose_parameters(twin, joints))
+    wide = _choose_pieces(twin, division, joints, names, settings)
+    shared = () if parameters else share(twin, names)
+    if work.done.rough is None and shared:
+        follow(0.05, "fitting what all joints share")
+        problem = wide.with_space(twin, shared)
+        found = fit_shared(problem.thinned(min(_FEW, len(problem.pieces))))
+        near = twin.with_values(found.e)
+        own = {n: near.space[n].nominal for n in names if _is_shared(n, shared)}
+        own |= {n: found.e[n] for n in shared if n in names}
+        weight = max(1.0, found.reduced_chi2 * found.inflation)
+        work.done.rough = RoughPart(own, weight)
+        work.save()
+    rough = twin.with_values(work.done.rough.values) if work.done.rough else twin
+    if work.done.choice is None:
+        follow(0.2, "asking what the recordings tell")
+        kept, left = names, ()
+        if parameters is None:
+            problem = wide.with_space(rough, names)
+            few = problem.thinned(min(_FEW, len(problem.pieces)))
+            weight = work.done.rough.weight if work.done.rough else 1.0
+            kept, left = keep_told(
+                few,
+                noise_factor=float(np.sqrt(weight)),
+                count_factor=len(problem.pieces) / len(few.pieces),
+            )
+        out = [LeftOutPart(x.name, x.verdict, x.sd, list(x.partners)) for x in left]
+        work.done.choice = ChoicePart(list(kept), out)
+        work.save()
+    return rough, wide
+
+
+def _choose_pieces(
+    twin: Twin,
+    division: Division,
+    joints: tuple[str, ...],
+    names: Sequence[str],
+    settings: CalibrateSettings,
+) -> _Wide:
+    kinds = {line.joint: line.kind for line in describe_commands(bind(twin))}
+    is_servo = all(kinds.get(joint) == "position" for joint in joints)
+    fitted = division.fitted
+    wide = _Wide(fitted, joints, None, None, is_servo)
+    if sum(r.duration for r in fitted) <= settings.seconds:
+        return wide
+    horizon = _PIECE
+    if not is_servo:
+        found = Problem(twin, fitted[0], names, joints=joints).horizon
+        horizon = found.seconds if found.grows else _PIECE
+    wide = _Wide(fitted, joints, horizon, None, is_servo)
+    pieces = choose_pieces(wide.with_space(twin, names), settings.seconds, joints)
+    return _Wide(fitted, joints, horizon, tuple(pieces), is_servo)
+
+
+def _is_shared(name: str, shared: Sequence[str]) -> bool:
+    return f"all.{name.rpartition('.')[2]}" in shared and not name.startswith("all.")
+
+
+def _fit(
+    problem: Problem, settings: CalibrateSettings, work: Progress, follow: Follow
+) -> FitPart:
+    if work.done.fit is not None:
+        return work.done.fit
+    follow(0.3, f"fitting {len(problem.space)} numbers")
+    weight = work.done.rough.weight if work.done.rough else None
+    fit = fit_own(problem, weight=weight, settings=settings.fit)
+    follow(0.7, "leaving experiments out")
+    prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
+    folds = leave_out(problem, fit, prior, settings.fit.outlier)
+    work.done.fit = FitPart(
+        z=fit.z.tolist(),
+        covariance_z=fit.covariance_z.tolist(),
+        reduced_chi2=fit.reduced_chi2,
+        inflation=fit.inflation,
+        outlier_share=fit.outlier_share,
+        warnings=list(fit.warnings),
+        evaluation_count=fit.evaluation_count,
+        folds_z=folds.z.tolist(),
+        folds_rmse=folds.rmse,
+        by_experiment=folds.by_experiment,
+    )
+    work.save()
+    return work.done.fit
+
+
+def _folds(part: FitPart) -> LeftOut:
+    z = np.array(part.folds_z).reshape(len(part.folds_z), len(part.z))
+    return LeftOut(z=z, rmse=part.folds_rmse, by_experiment=part.by_experiment)
+
+
+def _list_estimates(
+    twin: Twin, problem: Problem, fitted: Weighed, work: Progress
+) -> tuple[Estimate, ...]:
+    made = [
+        judge(problem, fitted, i, before=twin.space[name].nominal)
+        for i, name in enumerate(problem.space.names)
+    ]
+    for left in work.done.choice.left_out if work.done.choice else ():
+        parameter = problem.twin.space[left.name]
+        made.append(
+            Estimate(
+                name=left.name,
+                unit=parameter.unit,
+                before=twin.space[left.name].nominal,
+                mean=parameter.nominal,
+                sd=left.sd,
+                verdict=Verdict(left.verdict),
+                partners=tuple(left.partners),
+                is_fitted=False,
+            )
+        )
+    return tuple(made)
+
+
+def _add_unseen(
+    rough: Twin, belief: GaussianBelief, estimates: Sequence[Estimate]
+) -> GaussianBelief:
+    """The belief with numbers that were looked for and not told: wide, around nominal.
+
+    Numbers that are told only with others stay fixed: the others are right for that.
+    """
+    names = [
+        e.name
+        for e in estimates
+        if not e.is_fitted
+        and e.verdict is Verdict.NOT_EXCITED
+        and rough.space[e.name].transform is Transform.LOG
+    ]
+    if not names:
+        return belief
+    space = rough.space.select([*belief.space.names, *names])
+    nominal = np.array([rough.space[name].nominal for name in names])
+    d = len(belief.space)
+    covariance = np.diag(np.full(len(space), _UNSEEN**2))
+    covariance[:d, :d] = belief.covariance_z
+    mean = np.concatenate([belief.mean_z, np.log(nominal) - 0.5 * _UNSEEN**2])
+    return GaussianBelief(space, mean, covariance)
+
+
+def _describe_origin(
+    twin: Twin, fitted: Sequence[Recording], heldout: Sequence[Recording] | None
+) -> Provenance:
+    every = [*fitted, *(heldout or ())]
+    return Provenance(
+        parent=twin.reference or twin.name,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        versions={
+            "realworthy": __version__,
+            **{name: importlib.metadata.version(name) for name in _TOOLS},
+        },
+        recordings=[
+            Evidence(str(r.source or name), r.sha256())
+            for r, name in zip(every, distinct_names(every), strict=True)
+        ],
+    )
+
+
+def _ignore(done: float, what: str) -> None:
+    """Nobody is looking."""

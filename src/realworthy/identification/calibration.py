@@ -1,0 +1,134 @@
+"""What a calibration found: numbers, verdicts, a twin, and how it does unseen."""
+
+import enum
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from realworthy.identification.verdicts import Verdict
+from realworthy.parameters import Belief
+from realworthy.recordings import Recording
+from realworthy.twins import Twin
+
+
+class Outcome(enum.StrEnum):
+    """Whether the calibrated twin is to be preferred."""
+
+    IMPROVED = "improved"
+    """It predicts held-out recordings better than the twin that was given."""
+    ALREADY_RIGHT = "already_right"
+    """The twin that was given predicts them to the noise already."""
+    NOT_BETTER = "not_better"
+    """It does not predict them better: keep the twin that was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What recordings say of one parameter, in its unit."""
+
+    name: str
+    unit: str
+    before: float
+    """What the twin that was given said."""
+    mean: float
+    sd: float
+    verdict: Verdict
+    partners: tuple[str, ...] = ()
+    """With which others it can be exchanged."""
+    is_effective: bool = False
+    """Whether it moves between folds by more than its interval: effective, not
+    physical. Its sd is then what folds say."""
+    is_fitted: bool = True
+    """Whether it was fitted; else it stays where the twin that was given has it."""
+
+    def to_words(self) -> str:
+        """The verdict as people read it."""
+        told = {
+            Verdict.IDENTIFIED: "identified",
+            Verdict.ONLY_IN_COMBINATION: "only in combination",
+            Verdict.NOT_EXCITED: "not excited",
+            Verdict.AT_BOUND: "at its bound",
+        }[self.verdict]
+        if self.partners:
+            told += f" with {', '.join(self.partners)}"
+        if not self.is_fitted:
+            told += "; left as it was"
+        return told + ("; effective, not physical" if self.is_effective else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error:
+    """Open-loop replay of one held-out recording [rad or m], fingers apart."""
+
+    recording: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Calibration:
+    """A twin with a belief, and what to think of it."""
+
+    outcome: Outcome
+    original: Twin = field(repr=False)
+    twin: Twin = field(repr=False)
+    """The calibrated twin; to be kept unless the outcome is `NOT_BETTER`."""
+    estimates: tuple[Estimate, ...]
+    errors: tuple[Error, ...]
+    held_out: tuple[Recording, ...] = field(repr=False)
+    fitted: tuple[str, ...]
+    """Names of the recordings that were fitted."""
+    fitted_seconds: float
+    """[s] of them that were simulated for each candidate."""
+    is_by_time: bool
+    """Whether held-out recordings are the ends of the fitted ones."""
+    reduced_chi2: float
+    inflation: float
+    """By how much lasting residuals widen variances, on average."""
+    cross_validated: float | None
+    """[rad or m] fitted recordings predicted by fits without them; None where there was
+    nothing to leave out."""
+    warnings: tuple[str, ...]
+    advice: tuple[str, ...]
+    """What to record next."""
+    seconds: float
+    """By the clock, resumed parts not counted."""
+    evaluation_count: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<calibration of twin '{self.original.name}': {self.outcome.value}, "
+            f"{self.before:.4g} to {self.after:.4g} rad held out>"
+        )
+
+    @property
+    def belief(self) -> Belief:
+        return self.twin.belief
+
+    @property
+    def before(self) -> float:
+        """Mean over held-out recordings with the twin that was given [rad or m]."""
+        return float(np.mean([error.before for error in self.errors]))
+
+    @property
+    def after(self) -> float:
+        """The same with the calibrated twin."""
+        return float(np.mean([error.after for error in self.errors]))
+
+    def __getitem__(self, name: str) -> Estimate:
+        return next(estimate for estimate in self.estimates if estimate.name == name)
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        count = len(self.errors)
+        noun = "recording" if count == 1 else "recordings"
+        told = (
+            f"Replayed, {count} held-out {noun} are off by {self.after:.3g} rad, with "
+            f"the twin as given by {self.before:.3g} rad"
+        )
+        if self.outcome is Outcome.ALREADY_RIGHT:
+            return f"{told}: that is noise already."
+        if self.outcome is Outcome.NOT_BETTER:
+            return f"{told}: the fit is no better on what it has not seen."
+        return f"{told}."

@@ -1,0 +1,66 @@
+"""A calibrated twin beside the one that was given, on recordings it has not seen."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from realworthy.gap.noise import estimate_noise
+from realworthy.gap.states import estimate_states
+from realworthy.identification.calibration import Error, Outcome
+from realworthy.recordings import Recording, distinct_names
+from realworthy.simulators.replay import Replayer, is_sound, lay_out
+from realworthy.twins import Twin
+
+_NOISE = 1.5
+"""Times the noise up to which an error is noise."""
+
+
+def compare(
+    before: Twin, after: Twin, held_out: Sequence[Recording], joints: Sequence[str]
+) -> tuple[Error, ...]:
+    """Open-loop replays of every held-out recording in both twins."""
+    return tuple(
+        Error(
+            recording=name or "recording",
+            before=replay_error(before, recording, joints),
+            after=replay_error(after, recording, joints),
+        )
+        for recording, name in zip(held_out, distinct_names(held_out), strict=True)
+    )
+
+
+def replay_error(twin: Twin, recording: Recording, joints: Sequence[str]) -> float:
+    """[rad or m] root mean square over rows and `joints`; inf where it blew up.
+
+    As `measure` has it: recorded commands from the first measured state.
+    """
+    track = lay_out(twin, recording)
+    states = estimate_states(track, estimate_noise(recording, track.joints))
+    played = Replayer(track, 1).play(
+        position=states.position[:1], velocity=states.velocity[:1]
+    )
+    if not is_sound(played)[0]:
+        return float("inf")
+    columns = [i for i, joint in enumerate(track.joints) if joint in joints]
+    off = played.position[0][:, columns] - track.position[:, columns]
+    return float(np.sqrt(np.mean(off**2)))
+
+
+def decide(
+    errors: Sequence[Error], held_out: Sequence[Recording], joints: Sequence[str]
+) -> Outcome:
+    """Whether the calibrated twin does better on the whole, or need not."""
+    before = float(np.mean([error.before for error in errors]))
+    after = float(np.mean([error.after for error in errors]))
+    if before <= _NOISE * _find_noise(held_out, joints):
+        return Outcome.ALREADY_RIGHT
+    return Outcome.IMPROVED if after < before else Outcome.NOT_BETTER
+
+
+def _find_noise(held_out: Sequence[Recording], joints: Sequence[str]) -> float:
+    """[rad or m] root mean square of the noise of positions."""
+    sd = []
+    for recording in held_out:
+        own = tuple(joint for joint in recording.joints if joint in joints)
+        sd += estimate_noise(recording, own).position.values()
+    return float(np.sqrt(np.mean(np.square(sd))))

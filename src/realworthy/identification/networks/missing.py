@@ -1,0 +1,120 @@
+"""Forces that recordings call for and a twin lacks, beside what a residual would see.
+
+Labels need no torque sensor: inverse dynamics at the measured motion, accelerations
+from local cubics, minus what the twin's own drives and friction deliver.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.errors import BadRecording, RealworthyError, UnknownName
+from realworthy.gap.noise import estimate_noise
+from realworthy.gap.states import States, estimate_states
+from realworthy.recordings import Recording
+from realworthy.residuals import ResidualFile
+from realworthy.residuals.residual import Signal
+from realworthy.simulators.inverse import missing_torques
+from realworthy.simulators.replay import Track, lay_out_all
+from realworthy.twins import BoundTwin, Twin
+from realworthy.twins.layout import Layout
+
+Floats = NDArray[np.float64]
+_EDGE = 0.03
+"""[s] at either end where smoothed accelerations are poor."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Labelled:
+    """One recording as rows to learn from."""
+
+    track: Track
+    states: States
+    inputs: Floats
+    """(rows, joints, slots, signals), newest slot first."""
+    force: Floats
+    """(rows, joints) [N·m or N] missing."""
+
+
+def label_forces(
+    twin: Twin, recordings: Sequence[Recording], description: ResidualFile
+) -> list[Labelled]:
+    """Missing forces along recordings, for the joints of `description`."""
+    tracks = lay_out_all(twin, recordings)
+    if any(track.base is not None or track.hangs for track in tracks):
+        raise BadRecording(
+            "A residual cannot be fitted to a floating base: its contacts were not"
+            " measured.",
+            hint="Fix the base, or record the robot on a stand.",
+        )
+    return [_label(track, description) for track in tracks]
+
+
+def find_columns(bound: BoundTwin, description: ResidualFile) -> list[int]:
+    """Columns of a command that are position goals of the joints; needs `error`."""
+    if "error" not in description.signals:
+        return []
+    layout, columns = Layout(bound), []
+    explicit = {drive.name for drive in bound.drives}
+    for joint in description.joints:
+        actuator = layout.actuator(joint)
+        if layout.actuators[actuator] in explicit:
+            raise RealworthyError(
+                f"The drive of '{joint}' is an explicit law, whose goal a residual"
+                " cannot see.",
+                hint="Use the signals position and velocity.",
+            )
+        columns.append(int(bound.model.actuator_ctrladr[actuator]))
+    return columns
+
+
+def stack_signals(
+    signals: Sequence[Signal], position: Floats, velocity: Floats, goal: Floats | None
+) -> Floats:
+    """(rows, joints, signals) from (rows, joints) each."""
+    error = 0.0 * position if goal is None else goal - position
+    known = {"position": position, "velocity": velocity, "error": error}
+    return np.stack([known[name] for name in signals], axis=-1)
+
+
+def _label(track: Track, description: ResidualFile) -> Labelled:
+    for joint in description.joints:
+        if joint not in track.joints:
+            owner = track.recording.owner
+            raise UnknownName("joint", joint, track.joints, owner=owner)
+    chosen = [track.joints.index(joint) for joint in description.joints]
+    rate = track.recording.rate
+    states = estimate_states(track, estimate_noise(track.recording, track.joints))
+    stride = max(1, round(description.period * rate))
+    edge = max(1, round(_EDGE * rate))
+    first = max(edge, (description.history - 1) * stride)
+    rows = np.arange(first, len(track.rows) - edge)
+    if len(rows) < 2:
+        raise BadRecording(
+            f"{track.recording.owner} is too short to learn from.",
+            hint=f"It needs more than {(first + edge) / rate:.2g} s.",
+        )
+    columns = find_columns(track.bound, description)
+    goal = track.control[track.rows][:, columns] if columns else None
+    signals = stack_signals(
+        description.signals,
+        states.position[:, chosen],
+        states.velocity[:, chosen],
+        goal,
+    )
+    back = rows[:, None] - stride * np.arange(description.history)
+    force = missing_torques(
+        track,
+        rows.astype(np.intp),
+        states.position[rows],
+        states.velocity[rows],
+        states.acceleration[rows],
+    )
+    return Labelled(
+        track=track,
+        states=states,
+        inputs=np.moveaxis(signals[back], 1, 2),
+        force=force[:, chosen],
+    )

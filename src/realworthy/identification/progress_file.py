@@ -1,0 +1,110 @@
+"""What a long calibration has done so far, on disk, so that nothing is done twice."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from realworthy import __version__, artefacts
+from realworthy.errors import BadFile, Unwritable
+from realworthy.recordings import Recording
+from realworthy.twins import Twin
+
+SCHEMA = 1
+
+
+class RoughPart(msgspec.Struct, forbid_unknown_fields=True):
+    """Shared numbers, roughly."""
+
+    values: dict[str, float]
+    """Name of a joint's own number → value."""
+    weight: float
+    """Squared size of residuals beside white noise."""
+
+
+class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):
+    """A number that is not fitted."""
+
+    name: str
+    verdict: str
+    sd: float
+    partners: list[str]
+
+
+class ChoicePart(msgspec.Struct, forbid_unknown_fields=True):
+    """Which numbers are fitted."""
+
+    names: list[str]
+    left_out: list[LeftOutPart]
+
+
+class FitPart(msgspec.Struct, forbid_unknown_fields=True):
+    """The fit, in coordinates of its parameters."""
+
+    z: list[float]
+    covariance_z: list[list[float]]
+    reduced_chi2: float
+    inflation: float
+    outlier_share: float
+    warnings: list[str]
+    evaluation_count: int
+    folds_z: list[list[float]]
+    folds_rmse: float | None
+    by_experiment: bool
+
+
+class ProgressFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """`<output>.partial`."""
+
+    schema: int
+    key: str
+    """Of the twin, the recordings and what was asked: another key, another work."""
+    rough: RoughPart | None = None
+    choice: ChoicePart | None = None
+    fit: FitPart | None = None
+
+
+class Progress:
+    """Parts of a calibration that are done; kept in a file where there is one."""
+
+    def __init__(self, path: Path | None, key: str) -> None:
+        self._path = path
+        self.done = ProgressFile(schema=SCHEMA, key=key)
+        if path is None or not path.exists():
+            return
+        try:
+            found = artefacts.load(path, ProgressFile, schema=SCHEMA)
+        except BadFile as error:
+            raise BadFile(
+                path, error.problem, hint="Remove it to begin anew."
+            ) from None
+        if found.key != key:
+            raise Unwritable(
+                path,
+                "it keeps the unfinished calibration of another twin, of other "
+                "recordings, or with other options.",
+                hint="Remove it, or choose another --output.",
+            )
+        self.done = found
+
+    def save(self) -> None:
+        """Writes what is done, whole or not at all."""
+        if self._path is not None:
+            artefacts.save(self._path, self.done, overwrite=True)
+
+
+def make_key(
+    twin: Twin,
+    fitted: Sequence[Recording],
+    held_out: Sequence[Recording],
+    asked: object,
+) -> str:
+    """Hash of everything that an answer depends on."""
+    digest = hashlib.sha256(f"{__version__}\n{twin.name}\n{twin.model}\n".encode())
+    digest.update(twin.base_spec.to_xml().encode())
+    digest.update(msgspec.json.encode(dict(twin.parameters)))
+    digest.update(repr(asked).encode())
+    for recording in (*fitted, *held_out):
+        digest.update(recording.sha256().encode())
+    return digest.hexdigest()

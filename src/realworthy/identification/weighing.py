@@ -1,0 +1,169 @@
+"""How much a fit is worth: intervals, verdicts, doubts, and advice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.identification.calibration import Estimate
+from realworthy.identification.division import Division
+from realworthy.identification.leaving_out import LeftOut
+from realworthy.identification.problem import Problem
+from realworthy.identification.progress_file import FitPart
+from realworthy.identification.verdicts import Verdict
+from realworthy.parameters import GaussianBelief, ParameterSpace
+
+Floats = NDArray[np.float64]
+_TOLERANCE = 0.1
+"""Share of its size up to which a number's sd makes it identified."""
+_EFFECTIVE = 3.0
+"""Times the fit's sd that folds scatter by before a number is called effective."""
+_WIDEST = 1.0
+"""Scales of z that no sd exceeds: e-fold, or the whole of a box."""
+_TOGETHER = 0.7
+"""Correlation from which two numbers are named together."""
+_COLOURED = 3.0
+"""Inflation of variances from which residuals are said to last."""
+_OUTLIERS = 0.1
+_KINDS = {
+    "coulomb_friction": "slow motion that turns round often",
+    "armature": "fast starts and stops",
+    "kd": "fast motion at several speeds",
+    "damping": "fast motion at several speeds",
+    "kp": "poses in which gravity pulls at the joint",
+    "delay": "quick steps of the command",
+    "mass": "poses in which gravity pulls at the joint",
+    "sensor_bias": "slow motion through poses on both sides of hanging straight down",
+    "resistance": "fast motion at several speeds",
+}
+"""Kind of a parameter → motion that tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """An estimate in z with the covariance that folds agree with."""
+
+    z: Floats
+    covariance_z: Floats
+    is_effective: NDArray[np.bool_]
+    space: ParameterSpace
+
+    @property
+    def belief(self) -> GaussianBelief:
+        return GaussianBelief(self.space, self.z, self.covariance_z)
+
+
+def widen(problem: Problem, z: Floats, covariance_z: Floats, folds: LeftOut) -> Weighed:
+    """The fit's covariance, each sd no less than folds scatter; correlations stay.
+
+    Where nothing was told, no wider than a scale of z.
+    """
+    sd = np.sqrt(np.diag(covariance_z))
+    ratio = folds.sd_z() / np.maximum(sd, 1e-300) if len(folds.z) else np.zeros(len(z))
+    widest = _WIDEST * problem.coordinates.scale
+    factor = np.minimum(np.maximum(1.0, ratio), widest / np.maximum(sd, 1e-300))
+    wider = covariance_z * np.outer(factor, factor)
+    return Weighed(z, wider, ratio > _EFFECTIVE, problem.space)
+
+
+def judge(problem: Problem, found: Weighed, i: int, *, before: float) -> Estimate:
+    """Verdict of one fitted number, from its covariance with the others."""
+    bounds, parameter = problem.coordinates, problem.space.parameters[i]
+    slope = float(bounds.slope(found.z)[i])
+    sd = np.sqrt(np.diag(found.covariance_z))
+    alone = slope / np.sqrt(np.linalg.inv(found.covariance_z)[i, i])
+    tolerance = float(bounds.tolerance(found.z, _TOLERANCE)[i])
+    slack = 1e-6 * bounds.scale[i]
+    partners: tuple[str, ...] = ()
+    if not bounds.lower[i] + slack < found.z[i] < bounds.upper[i] - slack:
+        verdict = Verdict.AT_BOUND
+    elif slope * sd[i] <= tolerance:
+        verdict = Verdict.IDENTIFIED
+    elif alone <= tolerance:
+        verdict = Verdict.ONLY_IN_COMBINATION
+        correlation = np.abs(found.covariance_z[i]) / (sd[i] * sd)
+        order = [int(k) for k in np.argsort(-correlation) if k != i]
+        close = [k for k in order if correlation[k] > 0.5] or order[:1]
+        partners = tuple(problem.space.names[k] for k in close[:3])
+    else:
+        verdict = Verdict.NOT_EXCITED
+    return Estimate(
+        name=parameter.name,
+        unit=parameter.unit,
+        before=before,
+        mean=float(bounds.from_z(found.z)[i]),
+        sd=slope * float(sd[i]),
+        verdict=verdict,
+        partners=partners,
+        is_effective=bool(found.is_effective[i]) and verdict is not Verdict.AT_BOUND,
+    )
+
+
+def describe_correlations(belief: GaussianBelief, count: int = 6) -> tuple[str, ...]:
+    """The strongest correlations as sentences, no more than `count`."""
+    matrix, names = belief.correlation(), belief.space.names
+    pairs = [(i, k) for i in range(len(names)) for k in range(i)]
+    strong = sorted(
+        (p for p in pairs if abs(matrix[p]) > _TOGETHER), key=lambda p: -abs(matrix[p])
+    )
+    return tuple(
+        f"{names[i]} and {names[k]} are told together better than each alone: where "
+        f"one is higher, so is the other (correlation {matrix[i, k]:.2f})."
+        if matrix[i, k] > 0
+        else f"{names[i]} and {names[k]} are told together better than each alone: "
+        f"where one is higher, the other is lower (correlation {matrix[i, k]:.2f})."
+        for i, k in strong[:count]
+    )
+
+
+def describe_doubts(
+    estimates: Sequence[Estimate], part: FitPart, division: Division
+) -> tuple[str, ...]:
+    """What a reader of a calibration should know beside the fit's own warnings."""
+    said = []
+    if division.is_by_time:
+        said.append(
+            "There is one experiment: its last quarter judged a fit to the rest, which "
+            "is kinder than another motion would be. Record another motion."
+        )
+    if part.inflation > _COLOURED:
+        said.append(
+            f"Residuals last (variances are {part.inflation:.2g} times those of white "
+            "noise): the twin lacks something that is not noise. Intervals are widened."
+        )
+    if part.outlier_share > _OUTLIERS:
+        said.append(
+            f"{100 * part.outlier_share:.0f} % of residuals were held back as "
+            "outliers: contacts, stalls, or an effect that the twin lacks."
+        )
+    effective = [e.name for e in estimates if e.is_effective]
+    if effective:
+        what = "experiments are" if part.by_experiment else "pieces are"
+        said.append(
+            f"{_list(effective)} move when {what} left out by more than "
+            f"{_EFFECTIVE:g} times what the fit says: effective numbers, not physical "
+            "ones. Their sd is what folds scatter by."
+        )
+    return tuple(said)
+
+
+def suggest(estimates: Sequence[Estimate], division: Division) -> tuple[str, ...]:
+    """What to record next, by what is not told yet."""
+    wanted: dict[str, list[str]] = {}
+    for e in estimates:
+        if e.verdict in (Verdict.NOT_EXCITED, Verdict.ONLY_IN_COMBINATION):
+            kind = next((k for k in _KINDS if e.name.endswith(k)), None)
+            if kind is not None:
+                wanted.setdefault(_KINDS[kind], []).append(e.name)
+    advice = [f"For {_list(names)}: {how}." for how, names in wanted.items()]
+    if advice:
+        advice.append("realworthy excite designs such a motion within safe limits.")
+    if division.is_by_time:
+        advice.insert(0, "Another motion, so that a whole recording can be held out.")
+    return tuple(advice)
+
+
+def _list(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,120 @@
+"""The page of `calibrate`: what recordings say of a twin, and how it does unseen."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from realworthy.gap import Gap
+from realworthy.gap.measure import measure_recording
+from realworthy.identification.calibration import Calibration, Outcome
+from realworthy.identification.weighing import describe_correlations
+from realworthy.parameters import GaussianBelief
+from realworthy.reports.gap_view import GapView
+from realworthy.reports.numbers import Number
+from realworthy.reports.page import Page, Tone, write_page
+from realworthy.reports.tables import Table, Tile
+
+_DRAWN = 4
+"""Held-out recordings that are drawn, the worst first."""
+_TONES: dict[Outcome, Tone] = {
+    Outcome.IMPROVED: "good",
+    Outcome.ALREADY_RIGHT: "good",
+    Outcome.NOT_BETTER: "bad",
+}
+_VERDICTS = {
+    Outcome.IMPROVED: "Better on what it has not seen",
+    Outcome.ALREADY_RIGHT: "It was right already",
+    Outcome.NOT_BETTER: "No better: the twin was not written",
+}
+
+
+def write_calibration(
+    calibration: Calibration, path: Path | str, *, overwrite: bool = False
+) -> None:
+    """Writes the page of a calibration: verdicts, plots before and after, what next.
+
+    One HTML file without links to others, written whole or not at all.
+    """
+    view = CalibrationView(calibration)
+    fitted = len(calibration.fitted)
+    page = Page(
+        command="calibrate",
+        title=calibration.original.name,
+        subtitle=f"fitted to {Number(calibration.fitted_seconds, 's')} of "
+        f"{fitted} recording{'' if fitted == 1 else 's'}",
+        warnings=calibration.warnings,
+        tone=_TONES[calibration.outcome],
+        verdict=_VERDICTS[calibration.outcome],
+        summary=calibration.summary,
+        tiles=view.tiles,
+    )
+    write_page("calibration.html", page, view, path, overwrite=overwrite)
+
+
+@dataclass(frozen=True)
+class CalibrationView:
+    """Tables and plots of a calibration."""
+
+    calibration: Calibration
+
+    @cached_property
+    def gap(self) -> GapView:
+        """The worst held-out recordings, before and after."""
+        told = self.calibration
+        order = sorted(range(len(told.errors)), key=lambda i: -told.errors[i].after)
+        drawn = [told.held_out[i] for i in order[:_DRAWN]]
+        before, after = (
+            Gap(
+                twin=twin.name,
+                recordings=tuple(measure_recording(twin, one) for one in drawn),
+            )
+            for twin in (told.original, told.twin)
+        )
+        return GapView(before, after)
+
+    @cached_property
+    def tiles(self) -> tuple[Tile, ...]:
+        told, unit = self.calibration, self.gap.unit
+        count = len(told.errors)
+        note = f"{count} held-out recording{'' if count == 1 else 's'}"
+        return (
+            Tile(label="before", value=Number(told.before, unit), note=note),
+            Tile(label="after", value=Number(told.after, unit), note=note),
+            Tile(
+                label="reduced χ²",
+                value=Number(told.reduced_chi2),
+                note="1 where noise explains what is left",
+            ),
+        )
+
+    @cached_property
+    def parameters(self) -> Table:
+        rows = []
+        for e in self.calibration.estimates:
+            numbers = (Number(x, e.unit) for x in (e.before, e.mean, e.sd))
+            rows.append((e.name, *numbers, e.to_words()))
+        return Table(
+            caption="What the recordings say of each number",
+            columns=("parameter", "before", "mean", "sd", "verdict"),
+            rows=tuple(rows),
+        )
+
+    @cached_property
+    def correlations(self) -> tuple[str, ...]:
+        """Numbers that are told together, in words."""
+        belief = self.calibration.belief
+        return (
+            describe_correlations(belief) if isinstance(belief, GaussianBelief) else ()
+        )
+
+    @cached_property
+    def errors(self) -> Table:
+        unit = self.gap.unit
+        return Table(
+            caption="Replay error of recordings that were not fitted",
+            columns=("recording", "before", "after"),
+            rows=tuple(
+                (e.recording, Number(e.before, unit), Number(e.after, unit))
+                for e in self.calibration.errors
+            ),
+        )

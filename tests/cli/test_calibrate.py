@@ -1,0 +1,101 @@
+"""`realworthy calibrate`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from realworthy.realities import StandIn, load_reality
+from realworthy.recordings import save_recording
+from realworthy.robots import play
+from realworthy.twins import load_twin
+
+from .conftest import Run
+
+NAMES = ("joint.damping", "joint.coulomb_friction")
+
+
+@pytest.fixture
+def swings(tmp_path: Path) -> list[str]:
+    """Two motions of a pendulum whose truth is shipped."""
+    robot = StandIn(load_reality("pendulum_1_easy"))
+    t = np.arange(round(3 * robot.info.rate)) / robot.info.rate
+    names = []
+    for k, (slow, fast) in enumerate([(0.8, 1.9), (0.6, 2.3)]):
+        torque = 1.2 * np.sin(2 * np.pi * slow * t) + 0.8 * np.sin(2 * np.pi * fast * t)
+        save_recording(play(robot, {"joint.command": torque}), tmp_path / f"{k}.npz")
+        names.append(f"{k}.npz")
+    return names
+
+
+def test_a_pendulum_is_calibrated_and_reported(
+    run: Run, swings: list[str], tmp_path: Path
+):
+    outputs = ("--output", "x.twin.yaml", "--json", "x.json", "--report", "x.html")
+    told = run("calibrate", "pendulum", *swings, *outputs, "--parameters", *NAMES)
+    assert told.status == 0, told.err
+    assert told.files == ("x.html", "x.json", "x.twin.yaml")  # no rest of the work
+    truth = load_reality("pendulum_1_easy").file.parameters
+    tree = json.loads((tmp_path / "x.json").read_text())
+    belief = load_twin(tmp_path / "x.twin.yaml").belief
+    for name in NAMES:
+        own = tree["parameters"][name]
+        assert own["verdict"] == "identified"
+        assert abs(own["mean"] - truth[name]) < 4 * own["sd"]
+        assert abs(belief.mean[name] - truth[name]) < 4 * belief.sd[name]
+    assert tree["twin"] == "x.twin.yaml"
+    assert (
+        tree["heldout"]["position_rmse"]
+        < 0.1 * (tree["heldout"]["position_rmse_before"])
+    )
+    assert tree["seconds"] > 0
+    page = (tmp_path / "x.html").read_text()
+    for words in (*NAMES, "Recordings that were not fitted", "identified"):
+        assert words in page
+    again = run("calibrate", "pendulum", *swings, "--output", "x.twin.yaml")
+    assert again.status == 2
+    assert "it exists already" in again.err
+
+
+def test_another_name_is_refused_before_the_work(run: Run, swings: list[str]):
+    told = run("calibrate", "pendulum", *swings, "--output", "x.yaml")
+    told.check_mistake(
+        "RealworthyError: A twin's file name ends in .twin.yaml, not 'x.yaml'.\n"
+        "  Try: --output x.twin.yaml\n"
+    )
+
+
+def test_an_unknown_parameter_is_named(run: Run, swings: list[str]):
+    told = run(
+        *("calibrate", "pendulum", *swings, "--output", "x.twin.yaml"),
+        *("--parameters", "joint.dampin"),
+    )
+    assert told.status == 2
+    assert "Nearest: 'joint.damping'" in told.err
+    assert told.files == ()
+
+
+@pytest.mark.slow
+def test_a_real_arm_is_calibrated_from_the_model_as_published(
+    run: Run,
+    data_folder: Path,
+    menagerie_root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """No value, no start, no bound and no choice of parameters by hand."""
+    monkeypatch.setenv("MENAGERIE_ROOT", str(menagerie_root))
+    told = run(
+        *("calibrate", "menagerie:robotstudio_so101/so101"),
+        *(data_folder / "so101_sage", "--importer", "so101_sage"),
+        *("--output", "so101.twin.yaml", "--json", "so101.json"),
+    )
+    tree = json.loads((tmp_path / "so101.json").read_text())
+    with capsys.disabled():
+        print(f"\n  {tree['seconds']:.0f} s: {tree['summary']}")
+    assert told.status == 0
+    assert tree["heldout"]["position_rmse"] < 0.0085
+    gains = [e["mean"] for n, e in tree["parameters"].items() if n.endswith(".kp")]
+    assert all(8 < gain < 60 for gain in gains)  # published: 998

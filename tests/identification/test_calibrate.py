@@ -1,0 +1,149 @@
+"""A calibration from hidden truth: found, judged unseen, written, taken up again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from realworthy.identification import Verdict
+from realworthy.identification.calibrate import calibrate
+from realworthy.identification.calibration import Calibration, Outcome
+from realworthy.realities import StandIn, load_reality
+from realworthy.recordings import Recording
+from realworthy.robots import play
+from realworthy.twins import Twin, load_twin, save_twin
+from tests.identification.conftest import FIVE, draw_truth, multisine, play_hidden
+
+SEED = 3
+
+
+def record(file: Path, count: int = 3, seconds: float = 4.0) -> list[Recording]:
+    commands = [multisine(10 * SEED + k, seconds) for k in range(count)]
+    return play_hidden(file, draw_truth(SEED), commands, seed=SEED)
+
+
+@pytest.fixture(scope="module")
+def found(joint: Twin, joint_file: Path) -> Calibration:
+    return calibrate(joint, record(joint_file), parameters=FIVE)
+
+
+def test_planted_numbers_are_within_their_intervals(found: Calibration):
+    truth = draw_truth(SEED)
+    for name in FIVE:
+        estimate = found[name]
+        assert abs(estimate.mean - truth[name]) < 4 * estimate.sd
+        assert estimate.mean == pytest.approx(truth[name], rel=0.05)
+        assert estimate.verdict is Verdict.IDENTIFIED
+
+
+def test_it_predicts_a_recording_that_it_has_not_seen(found: Calibration):
+    assert found.outcome is Outcome.IMPROVED
+    assert found.after < 0.0015 < 0.01 < found.before  # noise is 0.001 rad
+    assert found.reduced_chi2 == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_twin_comes_back_from_its_file_with_belief_and_lineage(
+    found: Calibration, joint: Twin, joint_file: Path, tmp_path: Path
+):
+    save_twin(found.twin, tmp_path / "x.twin.yaml")
+    again = load_twin(tmp_path / "x.twin.yaml")
+    truth = draw_truth(SEED)
+    for name in FIVE:
+        assert again.belief.mean[name] == pytest.approx(truth[name], rel=0.05)
+        off = again.belief.mean[name] - truth[name]
+        assert abs(off) < 4 * again.belief.sd[name]
+    assert again.provenance is not None
+    hashes = [evidence.sha256 for evidence in again.provenance.recordings]
+    assert hashes == [r.sha256() for r in record(joint_file)]
+    assert "mujoco" in again.provenance.versions
+    assert again.provenance.parent == joint.reference
+
+
+def test_a_twin_that_is_right_is_called_so(joint: Twin, joint_file: Path):
+    """The null arm."""
+    nominal = {name: joint.space[name].nominal for name in FIVE}
+    commands = [multisine(k, 3.0) for k in range(2)]
+    recordings = play_hidden(joint_file, nominal, commands, seed=1)
+    names = ["joint.kp", "joint.damping"]
+    same = calibrate(joint, recordings, parameters=names)
+    assert same.outcome is Outcome.ALREADY_RIGHT
+    for name in names:
+        assert abs(same[name].mean - nominal[name]) < 4 * same[name].sd
+
+
+def test_a_fit_to_nonsense_is_not_better(joint: Twin, joint_file: Path):
+    """The shuffled arm: commands of one motion beside the answer to another."""
+    first, second, third = record(joint_file, seconds=3.0)
+    swapped = first.with_signals({"joint.command": second.signals["joint.command"]})
+    close = joint.with_values(draw_truth(SEED) | {"joint.kp": 13.0})
+    names = ["joint.kp", "joint.damping"]
+    found = calibrate(close, [swapped], parameters=names, heldout=[third])
+    assert found.outcome is Outcome.NOT_BETTER
+
+
+def test_an_interrupted_calibration_is_taken_up_again(
+    joint: Twin, joint_file: Path, tmp_path: Path
+):
+    kept, recordings = tmp_path / "x.twin.yaml.partial", record(joint_file, 2, 2.0)
+    names, heard = ["joint.kp", "joint.damping"], []
+
+    def stop(done: float, what: str) -> None:
+        if done > 0.8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibrate(joint, recordings, parameters=names, keep=kept, progress=stop)
+    assert kept.exists()
+    resumed = calibrate(
+        joint,
+        recordings,
+        parameters=names,
+        keep=kept,
+        progress=lambda done, what: heard.append(what),
+    )
+    whole = calibrate(joint, recordings, parameters=names)
+    assert not [what for what in heard if what.startswith("fitting")]
+    assert resumed.estimates == whole.estimates
+    assert resumed.errors == whole.errors
+
+
+def test_the_rest_of_other_work_is_not_taken_up(
+    joint: Twin, joint_file: Path, tmp_path: Path
+):
+    from realworthy.errors import Unwritable
+
+    kept, recordings = tmp_path / "x.twin.yaml.partial", record(joint_file, 2, 2.0)
+
+    def stop(done: float, what: str) -> None:
+        if done > 0.25:
+            raise KeyboardInterrupt
+
+    names = ["joint.kp"]
+    with pytest.raises(KeyboardInterrupt):
+        calibrate(joint, recordings, parameters=names, keep=kept, progress=stop)
+    before = kept.read_text()
+    with pytest.raises(Unwritable, match="another twin"):
+        calibrate(joint, recordings, parameters=["joint.damping"], keep=kept)
+    assert kept.read_text() == before
+
+
+@pytest.mark.slow
+def test_numbers_of_a_double_pendulum_are_found_untouched():
+    """Nobody says what to fit; the truth is read last."""
+    reality = load_reality("double_pendulum_1_easy")
+    robot = StandIn(reality)
+    t = np.arange(round(6 * robot.info.rate)) / robot.info.rate
+    recordings = []
+    for k in range(3):
+        phase = np.random.default_rng(k).uniform(0, 6, 4)
+        shoulder = np.sin(5 * t + phase[0]) + 0.8 * np.sin(9 * t + phase[1])
+        elbow = 0.5 * np.sin(7 * t + phase[2]) + 0.4 * np.sin(12 * t + phase[3])
+        recordings.append(
+            play(robot, {"shoulder.command": shoulder, "elbow.command": elbow})
+        )
+    found = calibrate(load_twin("double_pendulum"), recordings)
+    assert found.outcome is Outcome.IMPROVED
+    truth = reality.file.parameters
+    for name in ("elbow.coulomb_friction", "all.mass"):
+        assert abs(found[name].mean - truth[name]) < 4 * found[name].sd
+        assert found[name].mean == pytest.approx(truth[name], rel=0.1)
