@@ -35,6 +35,8 @@ _LONGEST = 4.0
 """[s] of them, at most."""
 _FADES = 1.2
 """Share of a wrong start that may be left at the end of a piece of a stable robot."""
+_GROWS, _SHORT = 4.0, 0.4
+"""Growth of a wrong start beyond which pieces are cut shorter, down to so many s."""
 _KEEN = 0.5
 """Of the usual threshold: how little is looked for in long pieces."""
 
@@ -93,11 +95,7 @@ def _lengthen(
     twin: Twin, recordings: Sequence[Recording], bench: Bench
 ) -> Bench | None:
     """A bench with longer pieces; None for robots that do not forget their starts."""
-    shift = bench.shift_starts(Case())
-    joints, count = len(bench.joints), bench.pieces[0].block_count
-    answer = shift.reshape(len(shift), count, joints, -1)
-    late, early = np.abs(answer[:, -1]).mean(0), np.abs(answer[:, 0]).mean(0)
-    if (late.max(1) > _FADES * np.maximum(early.max(1), 0.1)).any():
+    if _growth(bench) > _FADES:
         return None
     shortest = min(recording.duration for recording in recordings)
     length = min(_LONGER * bench.settings.length, _LONGEST, shortest / 3)
@@ -106,6 +104,15 @@ def _lengthen(
     settings = BenchSettings(length=length, warm_up=bench.settings.warm_up)
     longer = Bench(twin, recordings, (), settings)
     return longer if len(longer.pieces) >= _FEWEST_PIECES else None
+
+
+def _growth(bench: Bench) -> float:
+    """How many times larger a wrong start is at the end of a piece than early on."""
+    shift = bench.shift_starts(Case())
+    joints, count = len(bench.joints), bench.pieces[0].block_count
+    answer = np.abs(shift.reshape(len(shift), count, joints, -1))
+    late, early = answer[:, -1].mean(0).max(1), answer[:, 0].mean(0).max(1)
+    return float((late / np.maximum(early, 0.1)).max())
 
 
 def _choose_rate(work: Work) -> list[Recording]:
@@ -136,7 +143,9 @@ def _build_bench(
     while length > 0.1:
         settings = BenchSettings(length=length, warm_up=min(0.5, length / 3))
         bench = Bench(twin, recordings, (), settings)
-        if len(bench.pieces) >= _FEWEST_PIECES:
+        if len(bench.pieces) >= _FEWEST_PIECES and (
+            length < _SHORT or _growth(bench) < _GROWS
+        ):
             return bench
         length *= 0.6
     longest = max(recording.duration for recording in recordings)

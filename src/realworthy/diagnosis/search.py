@@ -24,6 +24,8 @@ _ALONG = np.array([0.15, 0.4, 1.0, 2.0, 4.0])
 """Shares of a look to which its answer is scaled."""
 _FARTHEST = 3.0
 """How far numbers of causes give way to a new suspect, in their scales."""
+_SEEN, _FEWEST = 1.0, 3
+"""A cause gains that much in that many pieces; one piece alone may be chance."""
 _CHUNK = 64
 """Looks that are judged at once."""
 
@@ -122,10 +124,12 @@ def is_gain(before: Tried, after: Tried, settings: SearchSettings) -> bool:
     is_steady = surety > settings.significance
     is_sparse = won > 16.0 and lost < 0.06 * won
     is_large = won > 60.0 and lost < 0.3 * won and surety > 0.6 * settings.significance
+    in_pieces = int((gain > _SEEN).sum())
     fall = float((before.square - after.square).mean(0).max())
     cost = PRICE * (1 + len(after.newest.numbers))
     return bool(
         (is_steady or is_sparse or is_large)
+        and in_pieces >= _FEWEST
         and fall > settings.material
         and won - lost > cost
     )
