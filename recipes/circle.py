@@ -6,7 +6,7 @@
 A belief about the pendulum's unknowns is sampled, each sample becomes a world, all
 worlds are driven by the same torques, and so is a stand-in robot whose truth is hidden.
 The stand-in's recording is then held against the worlds': which samples come closest?
-That is no calibration yet (a fit follows in `calibrate`), but everything a fit needs.
+That is no calibration (`realworthy calibrate` fits), but everything a fit needs.
 
 Runs in seconds on a laptop CPU:  make demo   or   python recipes/circle.py --worlds 256
 """
@@ -127,7 +127,7 @@ def main(world_count: int, seed: int) -> None:
         gap = distance(record(MujocoCpu(back, 1), commands)[0], real)
     console.print(
         f"The nearest sample as a twin of its own, from its file: {gap:.3f} rad. "
-        "Looking is not fitting: `calibrate` is to come."
+        "Looking is not fitting: `realworthy calibrate` fits."
     )
 
 
