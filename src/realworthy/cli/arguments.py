@@ -5,6 +5,20 @@ from typing import Annotated
 
 import tyro
 
+TwinToUse = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
+]
+RecordingFiles = Annotated[
+    tuple[Path, ...],
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
+]
+MoreRecordings = Annotated[
+    tuple[Path, ...], tyro.conf.arg(metavar="RECORDING…", help_behavior_hint="")
+]
+Names = Annotated[
+    tuple[str, ...], tyro.conf.arg(metavar="NAME…", help_behavior_hint="")
+]
 JsonFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
 ReportFile = Annotated[
     Path | None, tyro.conf.arg(metavar="FILE.html", help_behavior_hint="")

@@ -1,7 +1,5 @@
 """`realworthy calibrate`: a twin whose numbers are what recordings say."""
 
-import contextlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +10,12 @@ from realworthy.cli.arguments import (
     Flag,
     ImporterName,
     JsonFile,
+    MoreRecordings,
+    Names,
+    RecordingFiles,
     ReportFile,
     SidecarFile,
+    TwinToUse,
 )
 
 if TYPE_CHECKING:
@@ -25,25 +27,15 @@ if TYPE_CHECKING:
 class Calibrate:
     """A twin with a belief from recordings, judged on recordings it has not seen."""
 
-    twin: Annotated[
-        str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
-    ]
+    twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
-    recordings: Annotated[
-        tuple[Path, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
-    ]
+    recordings: RecordingFiles
     """Files or folders."""
     output: Annotated[Path, tyro.conf.arg(metavar="X.twin.yaml", help_behavior_hint="")]
     """Where to write the calibrated twin; X.twin.yaml.partial until it is done."""
-    parameters: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="NAME…", help_behavior_hint="")
-    ] = ()
+    parameters: Names = ()
     """What to fit; by default what the recordings can tell."""
-    heldout: Annotated[
-        tuple[Path, ...], tyro.conf.arg(metavar="RECORDING…", help_behavior_hint="")
-    ] = ()
+    heldout: MoreRecordings = ()
     """Recordings that judge; by default every fourth of those given."""
     seconds: float = 90.0
     """Recorded time to fit at most; of more, the pieces that tell most."""
@@ -61,7 +53,7 @@ class Calibrate:
     def run(self) -> int:
         from realworthy.artefacts import check_free, check_readable
         from realworthy.cli.output import check_report, json_file
-        from realworthy.cli.progress import waiting
+        from realworthy.cli.progress import following, waiting
         from realworthy.identification.calibrate import CalibrateSettings, calibrate
         from realworthy.identification.calibration import Outcome
         from realworthy.twins import load_twin, save_twin
@@ -77,7 +69,7 @@ class Calibrate:
                 twin = load_twin(self.twin)
                 recordings = self._load(self.recordings)
                 heldout = self._load(self.heldout) if self.heldout else None
-            with _following() as progress:
+            with following("Calibrating") as progress:
                 found = calibrate(
                     twin,
                     recordings,
@@ -115,23 +107,6 @@ def check_output(path: Path) -> None:
             f"A twin's file name ends in {SUFFIX}, not '{path.name}'.",
             hint=f"Try: --output {path.name.partition('.')[0]}{SUFFIX}",
         )
-
-
-@contextlib.contextmanager
-def _following() -> Iterator[Callable[[float, str], None]]:
-    """A bar that shows which share of the work is done."""
-    from realworthy.cli.progress import _bar
-
-    with _bar("Calibrating", 100) as advance:
-        shown = 0
-
-        def follow(done: float, what: str) -> None:
-            nonlocal shown
-            while shown < 100 * done:
-                advance()
-                shown += 1
-
-        yield follow
 
 
 def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:

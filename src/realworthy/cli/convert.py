@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, ImporterName, JsonFile, SidecarFile
+from realworthy.cli.arguments import (
+    Flag,
+    ImporterName,
+    JsonFile,
+    RecordingFiles,
+    SidecarFile,
+)
 
 if TYPE_CHECKING:
     from realworthy.recordings import Recording
@@ -17,11 +23,7 @@ if TYPE_CHECKING:
 class Convert:
     """Foreign recordings into ours: SI units, our names of signals, one file each."""
 
-    recordings: Annotated[
-        tuple[Path, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
-    ]
+    recordings: RecordingFiles
     """Files or folders."""
     output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
     """Where to write; the folder is made where it is missing."""

@@ -1,8 +1,7 @@
 """`realworthy diagnose`: why a twin and the robot behind some recordings differ."""
 
-import contextlib
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +12,11 @@ from realworthy.cli.arguments import (
     Flag,
     ImporterName,
     JsonFile,
+    MoreRecordings,
+    RecordingFiles,
     ReportFile,
     SidecarFile,
+    TwinToUse,
 )
 
 if TYPE_CHECKING:
@@ -32,19 +34,11 @@ _BLOCKS = " ▏▎▍▌▋▊▉█"
 class Diagnose:
     """Why a twin and the robot differ: ranked causes, and what to do about each."""
 
-    twin: Annotated[
-        str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
-    ]
+    twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
-    recordings: Annotated[
-        tuple[Path, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
-    ]
+    recordings: RecordingFiles
     """Files or folders."""
-    before: Annotated[
-        tuple[Path, ...], tyro.conf.arg(metavar="RECORDING…", help_behavior_hint="")
-    ] = ()
+    before: MoreRecordings = ()
     """Recordings of an earlier day: also says what has changed since."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
@@ -65,7 +59,7 @@ class Diagnose:
         from realworthy.artefacts import check_readable
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.printing import counted, emit_note
-        from realworthy.cli.progress import waiting
+        from realworthy.cli.progress import following, waiting
         from realworthy.twins import load_twin
 
         for path in (*self.recordings, *self.before):
@@ -78,7 +72,7 @@ class Diagnose:
                 before = self._load(self.before) if self.before else []
             from realworthy.diagnosis import diagnose
 
-            with _following("Diagnosing") as progress:
+            with following("Diagnosing") as progress:
                 found = diagnose(twin, recordings, before=before, progress=progress)
             fixed = self._fix(recordings, found)
             if self.report is not None:
@@ -246,25 +240,3 @@ def _draw_share(cause: "Cause") -> str:
     low, high = (f"{100 * end:.0f}" for end in cause.interval)
     text = f"{bar:<{_BAR}}{100 * cause.share:3.0f} % {low}…{high}"
     return text.replace(" ", "\u00a0")  # a bar is not prose, and is never folded
-
-
-@contextlib.contextmanager
-def _following(what: str) -> Iterator[Progress]:
-    """Shows which part of the work is done."""
-    from realworthy.cli.progress import track
-
-    ticks = iter(track(range(100), what))
-    shown = 0
-
-    def follow(done: float, what: str) -> None:
-        nonlocal shown
-        while shown <= min(done, 1.0) * 100:
-            next(ticks, None)
-            shown += 1
-
-    follow(0.0, what)
-    try:
-        yield follow
-    finally:
-        for _ in ticks:  # its end takes the bar away
-            pass

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile
+from realworthy.cli.arguments import (
+    Flag,
+    JsonFile,
+    Names,
+    TwinToUse,
+)
 
 if TYPE_CHECKING:
     from realworthy.identification.excitation import Excitation
 
-Names = Annotated[
-    tuple[str, ...], tyro.conf.arg(metavar="NAME…", help_behavior_hint="")
-]
 Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 
 
@@ -21,9 +23,7 @@ Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 class Excite:
     """An informative, safe motion for a twin's robot, and what it would tell."""
 
-    twin: Annotated[
-        str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
-    ]
+    twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
     output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("motion.csv")
     """Where to write the motion."""
@@ -59,7 +59,7 @@ class Excite:
     def run(self) -> int:
         from realworthy.artefacts import check_free
         from realworthy.cli.output import json_file
-        from realworthy.cli.progress import _bar, waiting
+        from realworthy.cli.progress import following, waiting
         from realworthy.identification.excitation import (
             Criterion,
             ExcitationSettings,
@@ -87,7 +87,7 @@ class Excite:
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 twin = load_twin(self.twin)
-            with _bar("Designing", settings.generation_count) as advance:
+            with following("Designing") as show:
                 found = excite(
                     twin,
                     self.parameters or None,
@@ -95,7 +95,9 @@ class Excite:
                     joints=self.joints or None,
                     limits=limits,
                     settings=settings,
-                    progress=lambda done, total: advance(),
+                    progress=lambda done, total: show(
+                        done / total, f"{done} of {total}"
+                    ),
                 )
             save_motion(found.motion, self.output, overwrite=self.overwrite)
             save(to_tree(found, self.output))

@@ -1,17 +1,16 @@
 """`realworthy measure`: how far a twin is from the robot behind some recordings."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from realworthy.cli.arguments import (
     Flag,
     ImporterName,
     JsonFile,
+    RecordingFiles,
     ReportFile,
     SidecarFile,
+    TwinToUse,
 )
 
 if TYPE_CHECKING:
@@ -22,15 +21,9 @@ if TYPE_CHECKING:
 class Measure:
     """How far a twin is from the robot: replays recordings, needs no fit."""
 
-    twin: Annotated[
-        str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
-    ]
+    twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
-    recordings: Annotated[
-        tuple[Path, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
-    ]
+    recordings: RecordingFiles
     """Files or folders."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""

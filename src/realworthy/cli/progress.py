@@ -26,6 +26,19 @@ def waiting(what: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def following(what: str) -> Iterator[Callable[[float, str], None]]:
+    """Gives a function that shows which share is done, 0 … 1, and what comes next."""
+    if not sys.stderr.isatty():
+        yield lambda done, part: None
+        return
+    bar = _Bar(what, 1)
+    try:
+        yield lambda done, part: bar.show(done, f"{what}: {part}")
+    finally:
+        bar.stop()
+
+
 class _Bar:
     """A bar that appears late."""
 
@@ -41,6 +54,9 @@ class _Bar:
 
     def advance(self) -> None:
         self._progress.advance(self._task)
+
+    def show(self, done: float, what: str) -> None:
+        self._progress.update(self._task, completed=done, description=what)
 
     def stop(self) -> None:
         self._timer.cancel()
