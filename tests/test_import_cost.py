@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 HEAVY = ("mujoco", "torch", "scipy", "pyarrow", "rich", "tyro", "numpy", "warp", "yaml")
-ROBOT_ROOMS = ("parameters", "recordings", "robots", "actuators", "sensors")
+ROBOT_ROOMS = (
+    *("parameters", "recordings", "robots", "actuators", "sensors"),
+    *("residuals", "policies"),
+)
 
 
 def run(*arguments: str) -> str:

@@ -18,6 +18,7 @@ from realworthy.cli.excite import Excite
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
 from realworthy.cli.show import Show
+from realworthy.cli.train import Train
 from realworthy.errors import RealworthyError
 
 DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
@@ -41,6 +42,7 @@ COMMANDS: dict[str, type[Command]] = {
     "excite": Excite,
     "record": Record,
     "calibrate": Calibrate,
+    "train": Train,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""
