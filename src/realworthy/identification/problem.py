@@ -55,7 +55,8 @@ class Problem(SumOfSquares):
         self.coordinates = Coordinates(self.space)
         self.tracks = lay_out_all(twin, _check_recordings(recordings), self.space)
         self._joints = _check_joints(self.tracks, joints)
-        self._sources = [_describe(track, noise) for track in self.tracks]
+        self.sources = [_describe(track, noise) for track in self.tracks]
+        """Tracks with what is known of their states and noise."""
         self._velocities, self._skip = velocities, skip
         self._crowds = _gather(self.tracks, thread_count)
         self.start_count = (
@@ -63,7 +64,7 @@ class Problem(SumOfSquares):
         )
         """Numbers per piece that describe its start: positions, then velocities."""
         if horizon is None:
-            states = [source.states for source in self._sources]
+            states = [source.states for source in self.sources]
             e = self.coordinates.from_z(self.start_z)
             self.horizon = choose_horizon(self.tracks, states, e)
         else:
@@ -187,7 +188,7 @@ class Problem(SumOfSquares):
         rate = self.tracks[pieces[0].recording].recording.rate
         return Block(
             pieces,
-            [self._sources[piece.recording] for piece in pieces],
+            [self.sources[piece.recording] for piece in pieces],
             [self._channels(piece) for piece in pieces],
             self._crowds[pieces[0].recording][0],
             places=[self._crowds[piece.recording][1] for piece in pieces],
@@ -195,7 +196,7 @@ class Problem(SumOfSquares):
         )
 
     def _channels(self, piece: Piece) -> list[Channel]:
-        source = self._sources[piece.recording]
+        source = self.sources[piece.recording]
         return source.channels(self._joints, velocities=self._velocities)
 
 

@@ -6,17 +6,25 @@ share are few enough to be scanned over decades; from what they give, the others
 near.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.identification.apart import KINDS, Apart, Servo
+from realworthy.identification.choice import share
 from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.differences import Colouring, colour, differentiate
+from realworthy.identification.differences import (
+    Colouring,
+    Jacobian,
+    colour,
+    differentiate,
+)
 from realworthy.identification.fit import Fit
 from realworthy.identification.least_squares import fit_least_squares, polish, to_prior
-from realworthy.identification.levenberg import LeastSquaresSettings
-from realworthy.identification.linearised import begin
+from realworthy.identification.levenberg import LeastSquaresSettings, minimise
+from realworthy.identification.linearised import begin, linearise
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
 from realworthy.parameters import GaussianBelief, Transform
@@ -35,9 +43,17 @@ _OFFSET = 0.05
 _LOOSER = 2.0
 """Fall of the residuals' size, squared, that makes offsets be fitted once more."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
+_REWEIGHTED, _STEPS = 3, LeastSquaresSettings(iterations=4, share=1e-3)
+"""How often recordings are weighed anew, and the steps that are taken in between."""
+_ALIKE, _LATE = 0.7, 0.01
+"""sd of a joint's number around what joints share (as a logarithm), and of a delay [s].
+"""
+_STRANGE, _FEWEST = 6.0, 5
+"""Times the usual error from which a recording is not like the others, and how many
+recordings tell what is usual."""
 
 
-def scan(problem: Problem) -> Floats:
+def scan(problem: Problem | Apart) -> Floats:
     """(d,) z from which a fit can begin: every number in turn over all its decades."""
     z = problem.start_z
     for _ in range(_ROUNDS):
@@ -54,6 +70,74 @@ def fit_shared(problem: Problem) -> Fit:
     """A rough fit of a few shared numbers, from wherever they were published."""
     z = scan(problem)
     return polish(problem, z, to_prior(problem, None, z), _ROUGH)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What joints say one by one."""
+
+    values: dict[str, float]
+    """Parameter → value."""
+    strange: tuple[str, ...]
+    """Recordings in which something else happened: their errors stand out."""
+
+
+def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -> Alone:
+    """Shared numbers from afar, then each joint's own around them, joints apart.
+
+    Of `names`, those that move a joint alone, and what they share.
+    """
+    twin, delays = problem.twin, [n for n in names if n == "all.delay"]
+    own = [n for n in names if twin.space[n].kind in KINDS and n not in delays]
+    with np.errstate(all="ignore"):  # far candidates may blow up
+        apart = Apart(problem, share(twin, names), servos)
+        z = _settle(apart, scan(apart))
+        shared = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
+        near = twin.with_values(shared)
+        start = {n: near.space[n].nominal for n in own}
+        start |= {n: shared[n] for n in delays if n in shared}
+        apart = apart.over(twin.with_values(start), [*own, *delays])
+        z = _settle(apart, apart.start_z, _believe_alike(apart))
+        errors = apart.rmse(z)
+    values = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
+    by_recording = np.sqrt(np.mean(errors**2, axis=1))
+    usual = float(np.median(by_recording))
+    strange = [
+        name
+        for name, error in zip(problem.names, by_recording, strict=True)
+        if error > _STRANGE * usual and len(by_recording) >= _FEWEST
+    ]
+    return Alone({n: float(x) for n, x in values.items()}, tuple(strange))
+
+
+def _settle(apart: Apart, z: Floats, prior: Prior | None = None) -> Floats:
+    """Where the sum of the recordings' errors, not of their squares, is least."""
+    prior = prior or to_prior(apart, None, z)
+    for _ in range(_REWEIGHTED):
+        weighted = apart.weighted(z)
+        colouring = apart.colouring
+        z = minimise(weighted, z, prior, _STEPS, colouring=colouring).at.point.z
+    return z
+
+
+def _believe_alike(apart: Apart) -> Prior:
+    """Joints of one robot are alike; encoders are zeroed by eye."""
+    sd = {"sensor_bias": _OFFSET, "delay": _LATE}
+    widths = np.array([sd.get(p.kind, _ALIKE) for p in apart.space])
+    return Prior(apart.start_z, np.diag(1 / widths**2))
+
+
+def weigh(problem: Problem) -> float:
+    """How much larger residuals are than white noise at nominal, squared; 1 or more."""
+    point = begin(problem, problem.start_z)
+    flat = Jacobian(
+        np.zeros((len(point.residuals), len(point.z))),
+        np.zeros((len(point.residuals), problem.start_count)),
+        (),
+    )
+    prior = to_prior(problem, None, point.z)
+    at = linearise(problem, point, flat, prior, _ROUGH.outlier)
+    return max(1.0, at.variance * at.inflation)
 
 
 def fit_own(
