@@ -36,8 +36,6 @@ KINDS = ("kp", "kd", "damping", "coulomb_friction", "armature", "sensor_bias")
 _DELAY = "all.delay"
 _PIECE = 10.0
 """[s] after which a joint begins anew where it was measured."""
-_MOST = 120
-"""Pieces of all recordings together, spread over them evenly."""
 _COUNTS = 10.0
 """Independent rows that a recording is worth, beside what was believed before."""
 _LEAST = 1e-6
@@ -97,14 +95,25 @@ class Apart(SumOfSquares):
     start_count = 0
 
     def __init__(
-        self, problem: Problem, names: Sequence[str], servos: Sequence[Servo]
+        self,
+        problem: Problem,
+        names: Sequence[str],
+        servos: Sequence[Servo],
+        *,
+        twin: Twin | None = None,
+        most: int = 80,
     ) -> None:
-        """`names` are numbers of kinds `KINDS`, factors `all.<kind>`, or `all.delay`."""
-        self.space = problem.twin.space.select(names)
+        """`names` are numbers of kinds `KINDS`, factors `all.<kind>`, or `all.delay`.
+
+        Of all recordings together about `most` pieces count, spread evenly. `twin` is
+        the problem's with other values of its drives.
+        """
+        twin = twin or problem.twin
+        self.space = twin.space.select(names)
         self.coordinates = Coordinates(self.space)
         self._servos, joints = tuple(servos), [servo.joint for servo in servos]
-        self._numbers = _Numbers(problem.twin, self.space, servos)
-        self._pieces = _choose_pieces(problem)
+        self._numbers = _Numbers(twin, self.space, servos)
+        self._pieces = _choose_pieces(problem, most)
         self._gather(problem)
         length = [piece.row_count for piece in self._pieces]
         rows = np.arange(1, max(length) + 1)
@@ -112,7 +121,9 @@ class Apart(SumOfSquares):
         self._kept = np.repeat(kept[:, None], len(joints), axis=1)
         counts = np.repeat(length, len(joints))
         ends = np.cumsum(counts)
-        self.series = [slice(int(e - n), int(e)) for e, n in zip(ends, counts, strict=True)]
+        self.series = [
+            slice(int(e - n), int(e)) for e, n in zip(ends, counts, strict=True)
+        ]
         self.runs = [
             slice(self.series[k].start, self.series[k + len(joints) - 1].stop)
             for k in range(0, len(self.series), len(joints))
@@ -120,14 +131,6 @@ class Apart(SumOfSquares):
         own = np.tile(np.arange(len(joints)), len(self._pieces))
         self.labels = np.repeat(own, counts)
         self._sd = np.ones(len(self.series))
-
-    def over(self, twin: Twin, names: Sequence[str]) -> "Apart":
-        """The same recordings with other numbers of the same robot unknown."""
-        other = copy.copy(self)
-        other.space = twin.space.select(names)
-        other.coordinates = Coordinates(other.space)
-        other._numbers = _Numbers(twin, other.space, self._servos)
-        return other
 
     @property
     def start_z(self) -> Floats:
@@ -179,7 +182,7 @@ class Apart(SumOfSquares):
         length = max(piece.row_count for piece in self._pieces)
         sources: list[Source] = problem.sources
         track = sources[0].track
-        self._substeps = int(round(float(np.median(np.diff(track.rows)))))
+        self._substeps = round(float(np.median(np.diff(track.rows))))
         self._timestep = track.timestep
         shape = (length, len(self._pieces), len(self._servos))
         self._before = int(np.ceil(self._numbers.longest / self._timestep)) + 1
@@ -218,6 +221,8 @@ class Apart(SumOfSquares):
         """(n, pieces, joints, rows) simulated minus measured, for (n, d) values."""
         kp, kd, damping, friction, armature, bias = self._numbers.of(e)
         limit, late = self._numbers.limit, self._numbers.delays(e) / self._timestep
+        several, which = np.unique(late, axis=0, return_inverse=True)
+        goals = np.stack([self._delay(own) for own in several])
         dt, shape = self._timestep, (len(e), *self._start.shape[1:])
         q, v = (np.broadcast_to(part, shape) for part in self._start)
         out = np.empty((len(self._load), *shape))
@@ -229,24 +234,27 @@ class Apart(SumOfSquares):
             slope = self._slope[row]
             load = self._load[row] - slope * bias
             for step in range(row * self._substeps, (row + 1) * self._substeps):
-                braked, off = kd * v, self._get_goal(step, late) - q
-                drive = np.clip(kp * off, braked - limit, braked + limit)
+                goal = goals[which, step] if len(goals) > 1 else goals[0, step]
+                braked = kd * v
+                drive = np.clip(kp * (goal - q), braked - limit, braked + limit)
                 v = share * v + push * (drive - load - slope * q)
                 v = v - np.clip(v, -hold, hold)
                 q = q + dt * v
             out[row] = q
         return np.moveaxis(out, 0, 3) - self._measured
 
-    def _get_goal(self, step: int, late: Floats) -> Floats:
-        """(…, pieces, joints) what is followed at a substep, `late` substeps ago."""
-        now = self._before + step
-        if not late.any():
-            return self._goal[now]
-        whole = np.floor(late).astype(np.intp)
-        pieces, joints = np.ogrid[: self._goal.shape[1], : self._goal.shape[2]]
-        newer = self._goal[now - whole, pieces, joints]
-        older = self._goal[now - whole - 1, pieces, joints]
-        return newer + (late - whole) * (older - newer)
+    def _delay(self, late: Floats) -> Floats:
+        """(substeps, pieces, joints) goals as followed (joints,) `late` substeps."""
+        made = np.empty((len(self._goal) - self._before, *self._goal.shape[1:]))
+        for j, off in enumerate(late):
+            whole = int(np.floor(off))
+            first, last = self._before - whole, len(self._goal) - whole
+            newer, older = (
+                self._goal[first:last, :, j],
+                self._goal[first - 1 : last - 1, :, j],
+            )
+            made[..., j] = newer + (off - whole) * (older - newer)
+        return made
 
 
 class _Numbers:
@@ -272,7 +280,7 @@ class _Numbers:
                         self.touched[column, j] = True
                         place = None if name.startswith("all.") else j
                         self._columns.setdefault(kind, []).append((column, place))
-        lost = [n for n, any_ in zip(space.names, self.touched.any(1)) if not any_]
+        lost = [space.names[i] for i in np.flatnonzero(~self.touched.any(axis=1))]
         if lost:
             raise RealworthyError(
                 f"{', '.join(lost)} move no joint alone.",
@@ -293,9 +301,9 @@ class _Numbers:
         return found
 
     def delays(self, e: Floats) -> Floats:
-        """(n, 1, joints) [s]."""
+        """(n, joints) [s]."""
         late = self._delay if self._late is None else e[:, self._late, None]
-        return np.broadcast_to(late, (len(e), len(self._delay)))[:, None]
+        return np.broadcast_to(late, (len(e), len(self._delay)))
 
 
 def _collect(twin: Twin, servos: Sequence[Servo], kind: str) -> Floats:
@@ -303,8 +311,8 @@ def _collect(twin: Twin, servos: Sequence[Servo], kind: str) -> Floats:
     return np.array([twin.space[n].nominal if n in twin.space else 0.0 for n in names])
 
 
-def _choose_pieces(problem: Problem) -> list[Piece]:
+def _choose_pieces(problem: Problem, most: int) -> list[Piece]:
     tracks = problem.tracks
     pieces = [p for i, t in enumerate(tracks) for p in cut(t, i, _PIECE)]
-    every = -(-len(pieces) // _MOST)
+    every = max(1, round(len(pieces) / most))
     return pieces[every // 2 :: every] or pieces

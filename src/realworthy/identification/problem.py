@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,8 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 _LEAST_NOISE = 1e-9
+_ALIKE = 0.8
+"""Share of the longest piece from which pieces are of nearly one length."""
 
 
 class Problem(SumOfSquares):
@@ -110,6 +113,28 @@ class Problem(SumOfSquares):
         present = {piece.recording for piece in self.pieces}
         again = [p for p in self._cut(seconds) if p.recording in present]
         return self._with_pieces(again)
+
+    def spread(self, seconds: float, most: int) -> "Problem":
+        """The same problem in about `most` pieces of another length.
+
+        They are spread evenly over all recordings, whichever pieces this one has; it
+        counts for itself.
+        """
+        pieces = self._cut(seconds)
+        every = max(1, round(len(pieces) / most))
+        return self._with_pieces(pieces[every // 2 :: every] or pieces).levelled()
+
+    def levelled(self) -> "Problem":
+        """The same problem, pieces of nearly one length cut to one; quicker so.
+
+        Pieces of one length are simulated together. Shorter ones stay as they are.
+        """
+        longest = max(piece.row_count for piece in self.pieces)
+        alike = [p.row_count for p in self.pieces if p.row_count > _ALIKE * longest]
+        least = min(alike)
+        return self._with_pieces(
+            [replace(p, row_count=min(p.row_count, least)) for p in self.pieces]
+        )
 
     def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
         """Residuals of n candidates: (n, d) coordinates and (n, pieces, k) starts."""

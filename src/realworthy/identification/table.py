@@ -24,19 +24,19 @@ Floats = NDArray[np.float64]
 NAME = "table.height"
 _LOOK = 0.2
 """[s] between the poses that are looked at."""
-_PRESSED, _LOW = 0.03, 0.15
-"""Shares of the range of heights: how far goals lie below a pose that is pressed down,
-and how far above the lowest pose that is."""
-_HEIGHTS = np.array([0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12])
+_PRESSED, _LOW = 0.005, 0.06
+"""Shares of the robot's size: how far goals lie below a pose that is pressed down, and
+how far above the lowest pose that is."""
+_HEIGHTS = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06])
 """Heights that are tried first, in that unit, above the lowest pose."""
-_FINER = (0.01, 0.005)
+_FINER = (0.005, 0.0025)
 """Steps either way from the best, in that unit."""
 _MOST, _OF_ONE = 16, 3
 """Pieces that are simulated, in all and of one recording."""
 _FEWEST = 3
 """Recordings that must press on it."""
 _AWAY = 10.0
-"""Ranges of height below which nothing is ever touched."""
+"""Sizes of the robot below which nothing is ever touched."""
 _TELLING = 2.0
 """Standard errors by which recordings must be predicted better."""
 
@@ -75,10 +75,10 @@ def find_table(
         return None
     looks = [_look(track, servos) for track in problem.tracks]
     lowest = min(look.low.min() for look in looks)
-    span = max(look.low.max() for look in looks) - lowest
-    if not np.isfinite(span) or span <= 0:
+    if not np.isfinite(lowest):
         return None
-    pieces = _find_pressed(problem.pieces, looks, lowest, span)
+    size = float(bound.model.stat.extent)
+    pieces = _find_pressed(problem.pieces, looks, lowest, size)
     which = sorted({piece.recording for piece in pieces})
     if len(which) < _FEWEST:
         return None
@@ -92,7 +92,7 @@ def find_table(
     )
     places = [(which.index(p.recording), p.first) for p in pieces]
     own = [k for k, p in enumerate(trial.pieces) if (p.recording, p.first) in places]
-    return _choose_height(trial.of_pieces(own), lowest, span)
+    return _choose_height(trial.of_pieces(own).levelled(), lowest, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _look(track: Track, servos: Sequence[Servo]) -> _Look:
 
 
 def _find_pressed(
-    pieces: Sequence[Piece], looks: Sequence[_Look], lowest: float, span: float
+    pieces: Sequence[Piece], looks: Sequence[_Look], lowest: float, size: float
 ) -> list[Piece]:
     """Pieces in which the robot is low and its goals are lower, the most pressed."""
     counts: list[tuple[int, Piece]] = []
@@ -130,8 +130,8 @@ def _find_pressed(
         inside = (look.rows >= piece.first) & (
             look.rows < piece.first + piece.row_count
         )
-        low = look.low < lowest + _LOW * span
-        pressed = look.low - look.goal > _PRESSED * span
+        low = look.low < lowest + _LOW * size
+        pressed = look.low - look.goal > _PRESSED * size
         counts.append((int((inside & low & pressed).sum()), piece))
     counts.sort(key=lambda pair: -pair[0])
     chosen: list[Piece] = []
@@ -142,13 +142,13 @@ def _find_pressed(
     return chosen
 
 
-def _choose_height(trial: Problem, lowest: float, span: float) -> Table | None:
-    heights = lowest + span * _HEIGHTS
-    errors = _measure(trial, np.append(heights, lowest - _AWAY * span))
+def _choose_height(trial: Problem, lowest: float, size: float) -> Table | None:
+    heights = lowest + size * _HEIGHTS
+    errors = _measure(trial, np.append(heights, lowest - _AWAY * size))
     without, errors = errors[-1], errors[:-1]
     for step in _FINER:
         best = heights[int(np.argmin(errors.mean(axis=1)))]
-        finer = best + step * span * np.array([-1.0, 1.0])
+        finer = best + step * size * np.array([-1.0, 1.0])
         heights = np.append(heights, finer)
         errors = np.concatenate([errors, _measure(trial, finer)])
     unseen = np.array(
@@ -174,5 +174,6 @@ def _measure(trial: Problem, heights: Floats) -> Floats:
     rows = []
     for row in values:
         by_joint = trial.rmse(row)
-        rows.append([np.sqrt(np.mean(np.square(list(by_joint[n].values())))) for n in trial.names])
+        squares = [np.square(list(by_joint[n].values())) for n in trial.names]
+        rows.append([np.sqrt(np.mean(own)) for own in squares])
     return np.array(rows)
