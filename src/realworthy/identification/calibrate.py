@@ -18,7 +18,7 @@ from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.division import Division, divide
 from realworthy.identification.informative import choose_pieces
-from realworthy.identification.judging import compare, decide
+from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
@@ -65,6 +65,8 @@ _SETTLED = 0.3
 _TOOLS = ("mujoco", "numpy", "scipy")
 _FEW = 4
 """One piece out of so many is enough for a rough fit."""
+_MOST = 0.8
+"""Share of the recorded time that, where it is fitted, tells what all of it tells."""
 _UNSEEN = 0.3
 """sd of the logarithm of a number that was looked for and not told."""
 
@@ -134,7 +136,11 @@ def calibrate(
         reduced_chi2=part.reduced_chi2,
         inflation=part.inflation,
         cross_validated=part.folds_rmse,
-        warnings=(*part.warnings, *describe_doubts(estimates, part, division)),
+        warnings=(
+            *part.warnings,
+            *describe_doubts(estimates, part, division),
+            *describe_strange(errors),
+        ),
         advice=suggest(estimates, division),
         seconds=time.perf_counter() - began,
         evaluation_count=part.evaluation_count,
@@ -249,7 +255,7 @@ def _fit_alone(
     whole = Problem(
         twin,
         division.fitted,
-        names[:1],
+        names,
         joints=joints,
         horizon=_WHOLE,
         estimate_starts=False,
@@ -307,7 +313,8 @@ def _fit(
     rough = work.done.rough
     weight = rough.weight if rough else None
     at = None
-    if rough and rough.is_alone:
+    whole = sum(track.recording.duration for track in problem.tracks)
+    if rough and rough.is_alone and problem.seconds < _MOST * whole:
         fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings.fit)
     else:
         fit = fit_own(problem, weight=weight, settings=settings.fit)

@@ -13,6 +13,9 @@ from realworthy.recordings import Recording, distinct_names
 from realworthy.simulators.replay import Replayer, Track, is_sound, lay_out_all
 from realworthy.twins import Twin
 
+_STRANGE, _FEWEST = 5.0, 5
+"""Times the usual error from which a recording stands out, and how many recordings say
+what is usual."""
 _NOISE = 1.5
 """Times the noise up to which an error is noise."""
 
@@ -54,6 +57,29 @@ def _replay(track: Track, joints: Sequence[str]) -> float:
     columns = [i for i, joint in enumerate(track.joints) if joint in joints]
     off = played.position[0][:, columns] - track.position[:, columns]
     return float(np.sqrt(np.mean(off**2)))
+
+
+def find_strange(errors: Sequence[Error]) -> tuple[Error, ...]:
+    """Recordings whose error after the fit stands out; none among few recordings."""
+    usual = float(np.median([error.after for error in errors]))
+    return tuple(
+        error
+        for error in errors
+        if error.after > _STRANGE * usual and len(errors) >= _FEWEST
+    )
+
+
+def describe_strange(errors: Sequence[Error]) -> tuple[str, ...]:
+    """A sentence for each held-out recording that is not like the others."""
+    strange = find_strange(errors)
+    rest = [error.after for error in errors if error not in strange]
+    return tuple(
+        f"{error.recording} is off by {error.after:.3g} rad, "
+        f"{error.after / np.median(rest):.0f} times the usual: something happened in "
+        "it that the twin does not know, such as a stall. It counts all the same; "
+        f"without it held-out recordings are off by {np.mean(rest):.3g} rad."
+        for error in strange
+    )
 
 
 def decide(

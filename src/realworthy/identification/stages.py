@@ -69,7 +69,7 @@ _NEAR, _LEVEL = 0.2, 0.01
 themselves say."""
 _REFINED, _DAMPINGS = 2, np.array([0.01, 0.1, 1.0])
 """Steps that are taken from there at most, and dampings that are tried."""
-_WHOLE, _JUDGES = 10.0, 40
+_WHOLE, _JUDGES = 10.0, 30
 """[s] of the pieces that say whether it was worth it, and how many there are."""
 _STRANGE, _FEWEST = 10.0, 5
 """Times the usual error from which a recording is not like the others, and how many
@@ -109,7 +109,9 @@ class Alone:
 def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -> Alone:
     """Shared numbers from afar, then each joint's own around them, joints apart.
 
-    Of `names`, those that move a joint alone, and what they share.
+    Of `names`, which the problem has room for, those that move a joint alone and what
+    they share. Where joints move each other too much for that, the whole twin says so:
+    what they share then stands.
     """
     twin, delays = problem.twin, [n for n in names if n == "all.delay"]
     own = [n for n in names if twin.space[n].kind in KINDS and n not in delays]
@@ -125,12 +127,24 @@ def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -
         z = _settle(apart, apart.start_z, _believe_alike(apart))
         errors = apart.rmse(z)
     values = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
+    values = _choose_better(problem, start, values)
     by_recording = np.sqrt(np.mean(errors**2, axis=1))
     usual = float(np.median(by_recording))
     strange = np.flatnonzero(by_recording > _STRANGE * usual)
     if len(by_recording) < _FEWEST:
         strange = strange[:0]
     return Alone({n: float(x) for n, x in values.items()}, tuple(strange.tolist()))
+
+
+def _choose_better(
+    problem: Problem, first: dict[str, float], second: dict[str, float]
+) -> dict[str, float]:
+    """Values with which the whole twin predicts recordings better."""
+    wider = problem.spread(_WHOLE, _JUDGES)
+    vectors = [problem.space.vector(values) for values in (first, second)]
+    values = wider.residuals(problem.coordinates.to_z(np.stack(vectors))).values
+    errors = [_average(wider.rmse(row)) for row in values]
+    return second if errors[1] < errors[0] else first
 
 
 def _settle(
