@@ -120,7 +120,9 @@ def calibrate(
     estimates = _list_estimates(twin, problem, fitted, work)
     belief = _add_unseen(rough, fitted.belief, estimates)
     calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
-    calibrated = calibrated.with_values({e.name: e.mean for e in estimates})
+    calibrated = calibrated.with_values(
+        {e.name: e.mean for e in estimates if e.is_fitted}
+    )
     errors = compare(twin, calibrated, division.held_out, joints)
     follow(1.0, "done")
     return Calibration(
