@@ -150,7 +150,7 @@ class Apart(SumOfSquares):
         errors = self._simulate(self.coordinates.from_z(z))
         values = errors[:, self._kept]
         sd = np.repeat(self._sd, [run.stop - run.start for run in self.series])
-        blown = ~np.isfinite(values).all(axis=1)
+        blown = np.asarray(~np.isfinite(values).all(axis=1))
         values[blown] = _HUGE
         return Evaluated(np.clip(values / sd, -_HUGE, _HUGE), blown)
 

@@ -37,8 +37,9 @@ _FEWEST = 3
 """Recordings that must press on it."""
 _AWAY = 10.0
 """Sizes of the robot below which nothing is ever touched."""
-_TELLING = 2.0
-"""Standard errors by which recordings must be predicted better."""
+_TELLING, _WORTH = 1.0, 0.8
+"""Standard errors by which recordings must be predicted better, and share of their
+error that may be left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,8 @@ def _choose_height(trial: Problem, lowest: float, size: float) -> Table | None:
         ]
     )
     gain = np.log(without / unseen)
-    if gain.mean() <= _TELLING * gain.std(ddof=1) / np.sqrt(len(gain)):
+    error = gain.std(ddof=1) / np.sqrt(len(gain))
+    if gain.mean() <= _TELLING * error or unseen.mean() > _WORTH * without.mean():
         return None
     return Table(
         height=float(heights[int(np.argmin(errors.mean(axis=1)))]),
