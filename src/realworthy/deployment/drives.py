@@ -1,0 +1,135 @@
+"""Everything that bounds a command, per number of it, in the robot's own order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.errors import RealworthyError
+from realworthy.recordings.sidecar import CommandKind
+from realworthy.robots import RobotInfo
+from realworthy.robots.guard import Limits
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drives:
+    """One entry per number of a command; arrays are (commands,), ±inf: no limit.
+
+    Position, speed, acceleration and torque are those of the driven joint.
+    """
+
+    commands: tuple[str, ...]
+    kind: CommandKind
+    joints: tuple[int, ...]
+    """Place of the driven joint among the robot's; −1 where none is known."""
+    command_lower: Floats
+    command_upper: Floats
+    """What the robot takes."""
+    lower: Floats
+    upper: Floats
+    """[rad or m]"""
+    speed: Floats
+    """[rad/s or m/s]"""
+    acceleration: Floats
+    """[rad/s² or m/s²] with which it can brake."""
+    torque: Floats
+    """[N·m or N]"""
+    kp: Floats
+    kd: Floats
+    """Gains of a position drive [N·m/rad, N·m·s/rad]; 0 where nobody knows."""
+
+    def __post_init__(self) -> None:
+        for name in ("speed", "acceleration", "torque"):
+            if not (getattr(self, name) > 0).all():
+                raise RealworthyError(f"A limit of {name} must be above 0.")
+        for name in ("kp", "kd"):
+            values = getattr(self, name)
+            if not (np.isfinite(values) & (values >= 0)).all():
+                raise RealworthyError(f"Gains must be finite and 0 or more: {name}.")
+        for low, high in ((self.lower, self.upper), self._range):
+            if not (low < high).all():
+                raise RealworthyError("A lower limit lies above its upper limit.")
+
+    @property
+    def width(self) -> int:
+        return len(self.commands)
+
+    @property
+    def _range(self) -> tuple[Floats, Floats]:
+        return self.command_lower, self.command_upper
+
+    def of_joints(self, values: Floats) -> Floats:
+        """(commands,) of (joints,) measurements; 0 where no joint is driven."""
+        return np.append(values, 0.0)[list(self.joints)]
+
+    def limits(self, info: RobotInfo) -> Limits:
+        """Of the driven joints, for the guards that watch measurements."""
+        driven = [i for i, joint in enumerate(self.joints) if joint >= 0]
+        return Limits(
+            joints=tuple(info.joints[self.joints[i]] for i in driven),
+            lower=self.lower[driven],
+            upper=self.upper[driven],
+            speed=self.speed[driven],
+            acceleration=self.acceleration[driven],
+            torque=self.torque[driven],
+        )
+
+
+def make_drives(
+    info: RobotInfo,
+    limits: Limits | None = None,
+    *,
+    kp: dict[str, float] | None = None,
+    kd: dict[str, float] | None = None,
+    kind: CommandKind | None = None,
+) -> Drives:
+    """The drives of a robot with some limits and gains by joint; no limit where none.
+
+    A command `knee.command` drives the joint `knee`.
+    """
+    kind = kind or info.command_kind
+    if kind is None:
+        raise RealworthyError(
+            f"Robot '{info.name}' takes commands of several kinds.",
+            hint="Guards need one kind: position, velocity, torque or voltage.",
+        )
+    names = [find_joint(signal, info.joints) for signal in info.commands]
+    known = () if limits is None else limits.joints
+
+    def pick(what: str, default: float) -> Floats:
+        values = None if limits is None else getattr(limits, what)
+        return np.array(
+            [
+                values[known.index(name)]
+                if values is not None and name in known
+                else default
+                for name in names
+            ]
+        )
+
+    def gains(of: dict[str, float] | None) -> Floats:
+        return np.array([(of or {}).get(name, 0.0) for name in names])
+
+    return Drives(
+        commands=info.commands,
+        kind=kind,
+        joints=tuple(info.joints.index(n) if n else -1 for n in names),
+        command_lower=info.command_lower,
+        command_upper=info.command_upper,
+        lower=pick("lower", -np.inf),
+        upper=pick("upper", np.inf),
+        speed=pick("speed", np.inf),
+        acceleration=pick("acceleration", np.inf),
+        torque=pick("torque", np.inf),
+        kp=gains(kp),
+        kd=gains(kd),
+    )
+
+
+def find_joint(signal: str, joints: Sequence[str]) -> str:
+    """The joint that a command names; empty where it names none."""
+    name = signal.partition(".command")[0]
+    return name if name in joints else ""
