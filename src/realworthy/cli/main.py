@@ -17,6 +17,7 @@ from realworthy.cli.diagnose import Diagnose
 from realworthy.cli.excite import Excite
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
+from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
 from realworthy.errors import RealworthyError
 
@@ -41,6 +42,7 @@ COMMANDS: dict[str, type[Command]] = {
     "excite": Excite,
     "record": Record,
     "calibrate": Calibrate,
+    "robot": RobotCommand,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""

@@ -85,8 +85,9 @@ class Loop:
         self.overruns += overrun
         self.skipped += skipped
         self._late.append(late)
+        self._index += skipped
         beat = Beat(self._index, self._next, late, overrun, skipped)
-        self._index += 1 + skipped
+        self._index += 1
         return beat
 
     def profile(self) -> Jitter:
