@@ -13,6 +13,7 @@ import tyro
 
 from realworthy.cli.calibrate import Calibrate
 from realworthy.cli.convert import Convert
+from realworthy.cli.deploy import Deploy
 from realworthy.cli.diagnose import Diagnose
 from realworthy.cli.excite import Excite
 from realworthy.cli.measure import Measure
@@ -43,6 +44,7 @@ COMMANDS: dict[str, type[Command]] = {
     "record": Record,
     "calibrate": Calibrate,
     "robot": RobotCommand,
+    "deploy": Deploy,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""

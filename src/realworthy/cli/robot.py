@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import TwinToUse
+from realworthy.cli.arguments import KeyFile, TwinToUse
 
 if TYPE_CHECKING:
     from realworthy.realities import Reality
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from realworthy.robots.server import RobotServer
 
 Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
-KeyFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
 _LARGEST_TICK = 0.005
 """[s]"""
 

@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,7 +50,7 @@ class Jitter:
     overruns: int
     skipped: int
     period_error: float
-    """Mean period over the one asked for, less 1."""
+    """Mean period over the one asked for, less 1; of the worst loop."""
 
 
 @dataclass(slots=True)
@@ -90,26 +90,40 @@ class Loop:
         self._index += 1
         return beat
 
+    @property
+    def lates(self) -> tuple[float, ...]:
+        """[s] of every beat so far."""
+        return tuple(self._late)
+
+    @property
+    def period_error(self) -> float:
+        """Mean period over the one asked for, less 1."""
+        if self._next is None or self._index < 2:
+            return 0.0
+        last = self._next + self._late[-1] % self.period
+        passed = last - self._first - self._late[0]
+        return passed / ((self._index - 1) * self.period) - 1
+
     def profile(self) -> Jitter:
         """Of every beat so far."""
-        late = 1e6 * np.array(self._late or [0.0])
-        p50, p99, p999 = np.percentile(late, [50, 99, 99.9])
-        error = 0.0
-        if self._next is not None and self._index > 1:
-            # What really passed between the first and the last beat.
-            last = self._next + self._late[-1] % self.period
-            passed = last - self._first - self._late[0]
-            error = passed / ((self._index - 1) * self.period) - 1
-        return Jitter(
-            beats=len(self._late),
-            p50_us=float(p50),
-            p99_us=float(p99),
-            p999_us=float(p999),
-            max_us=float(late.max()),
-            overruns=self.overruns,
-            skipped=self.skipped,
-            period_error=float(error),
-        )
+        return pool([self])
+
+
+def pool(loops: Sequence[Loop]) -> Jitter:
+    """How punctual some loops were together."""
+    late = 1e6 * np.array([value for loop in loops for value in loop.lates] or [0.0])
+    p50, p99, p999 = np.percentile(late, [50, 99, 99.9])
+    errors = [loop.period_error for loop in loops]
+    return Jitter(
+        beats=sum(len(loop.lates) for loop in loops),
+        p50_us=float(p50),
+        p99_us=float(p99),
+        p999_us=float(p999),
+        max_us=float(late.max()),
+        overruns=sum(loop.overruns for loop in loops),
+        skipped=sum(loop.skipped for loop in loops),
+        period_error=max(errors, key=abs, default=0.0),
+    )
 
 
 @dataclass(kw_only=True, slots=True)

@@ -19,6 +19,10 @@ from realworthy.robots.guard import Limits
 
 Floats = NDArray[np.float64]
 _ROWS = 3
+_SLACK = 0.05
+"""[rad] by which a robot that rested outside its range may sag when it is led back."""
+_ROUND_TRIP = 0.15
+"""[s] within which a command should show in the robot's mode, at the latest."""
 _ORIENTATION = tuple(f"base.orientation.{axis}" for axis in "wxyz")
 
 
@@ -95,7 +99,9 @@ class Watchdogs:
         self._over: Counter[str] = Counter()
         self._late: deque[bool] = deque(maxlen=max(1, round(1 / period)))
         self._strange: deque[float] = deque(maxlen=max(1, round(0.5 / period)))
-        self._damped = 0
+        self.rest: Floats | None = None
+        """(joints,) where the robot rested at first, be it outside its range."""
+        self._damped_since: float | None = None
 
     def judge(self, sample: Sample) -> Decision:
         """What to do now, and why; every answer but GO is counted."""
@@ -123,17 +129,20 @@ class Watchdogs:
             return Decision(Verdict.STOP, "mode", "the robot is in emergency stop")
         return FINE
 
-    def judge_following(self, state: State) -> Decision:
-        """Trips where the robot brakes though it was sent commands: they do not arrive.
-
-        Only for steps in which the last command is older than a round trip.
+    def judge_following(self, now: float, state: State) -> Decision:
+        """Trips where the robot brakes though it is sent commands: they do not arrive.
         """
-        self._damped = self._damped + 1 if state.mode is Mode.DAMP else 0
-        if self._damped > self.settings.age_trip:
-            reason = "the robot brakes: our commands do not reach it"
-            self.counts["command_link.damp"] += 1
-            return Decision(Verdict.DAMP, "command_link", reason)
-        return FINE
+        if state.mode is not Mode.DAMP:
+            self._damped_since = None
+            return FINE
+        if self._damped_since is None:
+            self._damped_since = now
+        patience = max(self.settings.age_trip * self.period, _ROUND_TRIP)
+        if now - self._damped_since <= patience:
+            return FINE
+        self.counts["command_link.damp"] += 1
+        reason = "the robot brakes: our commands do not reach it"
+        return Decision(Verdict.DAMP, "command_link", reason)
 
     def _judge_age(self, sample: Sample) -> Decision:
         age = self.freshness.update(sample.now, sample.state)
@@ -162,7 +171,12 @@ class Watchdogs:
             ("torque", np.abs(state.torque[places]), limits.torque),
         ):
             found.append(self._compare(what, limits.joints, values, most))
-        outside = np.maximum(limits.lower - q, q - limits.upper)
+        lower, upper = limits.lower, limits.upper
+        if self.rest is not None:
+            rest = self.rest[places]
+            lower = np.minimum(lower, rest - _SLACK)
+            upper = np.maximum(upper, rest + _SLACK)
+        outside = np.maximum(lower - q, q - upper)
         names = limits.joints
         found.append(self._compare("position", names, outside, np.zeros(len(names))))
         if self._hot:

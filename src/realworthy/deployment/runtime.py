@@ -1,0 +1,334 @@
+"""`deploy`: a policy on a robot, guarded, trial by trial, each kept as a recording."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from realworthy import __version__
+from realworthy.artefacts import check_free
+from realworthy.deployment.drives import Drives, make_drives
+from realworthy.deployment.guarded import Guarded, GuardSettings
+from realworthy.deployment.loop import Jitter, RealTimeSettings, pool, real_time
+from realworthy.deployment.motions import hold, move_to
+from realworthy.deployment.preflight import Check, WiggleSettings, check_states, wiggle
+from realworthy.deployment.staging import Staging, StagingSettings
+from realworthy.deployment.trial import (
+    Ended,
+    Outcome,
+    TrialSettings,
+    find_pose,
+    leave,
+    run_trial,
+    signals_interrupt,
+)
+from realworthy.errors import RealworthyError
+from realworthy.policies import Contract, Pilot, Policy
+from realworthy.recordings import Recording, Sidecar, save_recording
+from realworthy.recordings.sidecar import Gains
+from realworthy.robots import Robot, RobotInfo
+from realworthy.robots.clock import Clock, MonotonicClock
+from realworthy.robots.guard import Limits
+
+Confirm = Callable[[str], bool]
+"""Asks a person; whether the answer was yes."""
+_UNSTATED_SPEED = 2 * np.pi
+"""[rad/s] of position drives whose contract states no speed."""
+_BRAKING = 10.0
+"""[1/s] acceleration with which a joint can brake, per its speed, where nobody says."""
+SOFTWARE_STOP = (
+    "Software stops are never the only stop: keep a hand on the robot's own "
+    "emergency stop."
+)
+
+
+@dataclass(kw_only=True, slots=True)
+class DeploySettings:
+    """Of all trials together."""
+
+    trials: int = 1
+    trial: TrialSettings = field(default_factory=TrialSettings)
+    staging: StagingSettings = field(default_factory=StagingSettings)
+    guards: GuardSettings = field(default_factory=GuardSettings)
+    wiggles: bool = True
+    """Whether every joint is moved a little alone before the first trial."""
+    wiggle: WiggleSettings = field(default_factory=WiggleSettings)
+    real_time: RealTimeSettings = field(default_factory=RealTimeSettings)
+    speed: float | None = None
+    """[rad/s] largest speed of every joint, where it is less than the contract's."""
+    notes: str = ""
+    """Of the operator: payload, firmware, weather."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """One trial."""
+
+    recording: Path | None
+    """None where it ended before two commands were sent."""
+    outcome: Outcome
+    reason: str
+    interventions: dict[str, int]
+    """Filter stage or watchdog → steps in which it acted."""
+    seconds: float
+    """For which commands were sent."""
+    speed_share: float
+    retreated: bool
+    """Whether the robot was led back to its safe pose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What came of it."""
+
+    checks: tuple[Check, ...]
+    """Before the first trial."""
+    trials: tuple[TrialResult, ...]
+    loop: Jitter
+    refused: tuple[str, ...]
+    """What the operating system did not give."""
+    declined: bool
+    """Whether the operator said no."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether everything was allowed to happen and did."""
+        good = all(trial.outcome is Outcome.DONE for trial in self.trials)
+        checked = all(check.passed for check in self.checks)
+        return good and checked and not self.declined and bool(self.trials)
+
+
+def deploy(
+    policy: Policy,
+    robot: Robot,
+    folder: Path | str,
+    *,
+    settings: DeploySettings | None = None,
+    inputs: Mapping[str, float] | None = None,
+    confirm: Confirm | None = None,
+    clock: Clock | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    overwrite: bool = False,
+) -> Deployment:
+    """Runs guarded trials; `folder` gets `trial_1.npz`, `trial_1.log.npz`, …
+
+    `confirm` asks a person before first trials; None goes on without asking, for tests
+    and stand-ins. `clock` is the machine's; a stand-in in this process needs a
+    `SteppedClock`. Errors and Ctrl-C are raised again once the robot brakes and the
+    trial is saved.
+    """
+    settings = settings or DeploySettings()
+    folder = Path(folder)
+    _check(settings, folder, overwrite)
+    info, contract = robot.info, policy.contract
+    pilot = Pilot(policy, info)
+    pilot.set_inputs(inputs or {})
+    drives = build_drives(contract, info, speed=settings.speed)
+    clock = clock or MonotonicClock()
+    staging = Staging(settings.staging)
+    folder.mkdir(parents=True, exist_ok=True)
+    checks: list[Check] = []
+    trials: list[TrialResult] = []
+    lates: list[Guarded] = []
+    declined = False
+    tell(SOFTWARE_STOP)
+    with real_time(settings.real_time) as refused:
+
+        def guard() -> Guarded:
+            return Guarded(robot, drives, contract.period, clock, settings.guards)
+
+        if not _agrees(confirm, staging, "look at it and move each joint a little"):
+            declined = True
+        else:
+            checks = _check_robot(guard(), pilot, settings)
+            for check in checks:
+                tell(f"{'ok' if check.passed else 'NO'}  {check.name}: {check.text}")
+        ready = not declined and all(check.passed for check in checks)
+        for number in range(1, settings.trials + 1) if ready else ():
+            share = staging.speed_share
+            wish = f"run trial {number} at {share:.0%} of its speed"
+            if not _agrees(confirm, staging, wish):
+                declined = True
+                break
+            guarded = guard()
+            ended = run_trial(guarded, pilot, settings.trial, speed_share=share)
+            lates.append(guarded)
+            sidecar = _describe(policy, info, guarded, ended, share, settings.notes)
+            result = _keep(guarded, ended, share, folder, number, sidecar, overwrite)
+            trials.append(result)
+            tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
+            staging.count(is_clean=ended.outcome is Outcome.DONE)
+            if ended.error is not None:
+                raise ended.error
+            if ended.outcome is Outcome.STOPPED:
+                break
+    return Deployment(
+        checks=tuple(checks),
+        trials=tuple(trials),
+        loop=pool([guarded.loop for guarded in lates]),
+        refused=refused,
+        declined=declined,
+    )
+
+
+def build_drives(
+    contract: Contract, info: RobotInfo, *, speed: float | None = None
+) -> Drives:
+    """What bounds commands: the contract's limits, within what the robot takes."""
+    limits = find_limits(contract, speed=speed)
+    kp = {name: gains.kp for name, gains in contract.gains.items()}
+    kd = {name: gains.kd for name, gains in contract.gains.items()}
+    return make_drives(info, limits, kp=kp, kd=kd, kind=contract.command_kind)
+
+
+def find_limits(contract: Contract, *, speed: float | None = None) -> Limits:
+    """What training assumed of the joints; ±inf where it knew no limit.
+
+    Position drives without a speed get one turn a second: a rate has to be limited.
+    """
+
+    def pick(what: str, unstated: float) -> np.ndarray:
+        found = [getattr(contract.limits.get(j), what, None) for j in contract.joints]
+        return np.array([unstated if v is None else v for v in found], dtype=float)
+
+    is_servo = contract.command_kind == "position"
+    fastest = pick("velocity", _UNSTATED_SPEED if is_servo else np.inf)
+    fastest = np.minimum(fastest, np.inf if speed is None else speed)
+    return Limits(
+        joints=contract.joints,
+        lower=pick("lower", -np.inf),
+        upper=pick("upper", np.inf),
+        speed=fastest,
+        acceleration=_BRAKING * fastest,
+        torque=pick("effort", np.inf),
+    )
+
+
+def _check_robot(
+    guarded: Guarded, pilot: Pilot, settings: DeploySettings
+) -> list[Check]:
+    """Looks at the robot, moves its joints a little, and brakes in any case."""
+    pose = find_pose(guarded, pilot)
+    checks: list[Check] = []
+    with signals_interrupt():
+        try:
+            guarded.connect()
+            checks += check_states(guarded)
+            if settings.wiggles and all(check.passed for check in checks):
+                guarded.start_from(guarded.robot.read())
+                checks += _wiggle(guarded, pose, settings)
+        finally:
+            leave(guarded, None, settings.trial.move_seconds)
+    return checks
+
+
+def _wiggle(
+    guarded: Guarded, pose: np.ndarray | None, settings: DeploySettings
+) -> list[Check]:
+    if pose is not None:
+        decision = move_to(guarded, pose, least=settings.trial.move_seconds)
+        if decision.is_fault:
+            return [Check("default pose", False, decision.reason)]
+    target = np.zeros(guarded.drives.width) if pose is None else pose
+    seconds = settings.trial.hold_seconds if pose is not None else 0.0
+    decision = hold(guarded, target, seconds=seconds)
+    if decision.is_fault:
+        return [Check("default pose", False, decision.reason)]
+    return wiggle(guarded, settings.wiggle)
+
+
+def _agrees(confirm: Confirm | None, staging: Staging, wish: str) -> bool:
+    if confirm is None or not staging.needs_agreement:
+        return True
+    return confirm(f"The robot will {wish}. Go on?")
+
+
+def _check(settings: DeploySettings, folder: Path, overwrite: bool) -> None:
+    """Raises before anything moves where results could not be kept."""
+    if settings.trials < 1:
+        raise RealworthyError(f"{settings.trials} trials are none.")
+    if not 0 < settings.trial.seconds < 1e6:
+        raise RealworthyError(f"A trial cannot last {settings.trial.seconds:g} s.")
+    if folder.exists() and not folder.is_dir():
+        raise RealworthyError(f"'{folder}' is a file, not a folder.")
+    for number in range(1, settings.trials + 1):
+        for path in _paths(folder, number):
+            check_free(path, overwrite=overwrite)
+
+
+def _paths(folder: Path, number: int) -> tuple[Path, Path]:
+    return folder / f"trial_{number}.npz", folder / f"trial_{number}.log.npz"
+
+
+def _describe(
+    policy: Policy,
+    info: RobotInfo,
+    guarded: Guarded,
+    ended: Ended,
+    share: float,
+    notes: str,
+) -> Sidecar:
+    """What a recording cannot say by itself: header of a trial."""
+    contract = policy.contract
+    changes = [
+        f"{change.time:.3f} {change.before} → {change.after} {change.reason}".rstrip()
+        for change in guarded.machine.changes
+    ]
+    run_from = next(
+        (e.state.time for e in guarded.log.entries if e.phase == "run"), None
+    )
+    return Sidecar(
+        twin=contract.twin.reference,
+        command_kind=contract.command_kind,
+        rate=1 / contract.period,
+        gains={
+            name: Gains(kp=gains.kp, kd=gains.kd)
+            for name, gains in contract.gains.items()
+        },
+        notes={
+            "robot": info.name,
+            "task": contract.task,
+            "policy": policy.path.name,
+            "policy_sha256": hashlib.sha256(policy.path.read_bytes()).hexdigest(),
+            "outcome": ended.outcome.value,
+            "reason": ended.reason,
+            "speed_share": share,
+            "run_from": run_from,
+            "phases": changes,
+            "interventions": _count(guarded),
+            "realworthy": __version__,
+            "operator": notes,
+        },
+    )
+
+
+def _keep(
+    guarded: Guarded,
+    ended: Ended,
+    share: float,
+    folder: Path,
+    number: int,
+    sidecar: Sidecar,
+    overwrite: bool,
+) -> TrialResult:
+    path, log_path = _paths(folder, number)
+    recording: Recording | None = guarded.log.to_recording(guarded.robot.info, sidecar)
+    if recording is not None:
+        save_recording(recording, path, overwrite=overwrite)
+        guarded.log.save(log_path, overwrite=overwrite)
+    return TrialResult(
+        recording=None if recording is None else path,
+        outcome=ended.outcome,
+        reason=ended.reason,
+        interventions=_count(guarded),
+        seconds=0.0 if recording is None else recording.duration,
+        speed_share=share,
+        retreated=ended.retreated,
+    )
+
+
+def _count(guarded: Guarded) -> dict[str, int]:
+    filtered = {f"filter.{name}": n for name, n in guarded.filter.counts.items()}
+    return {**filtered, **guarded.watchdogs.counts}
