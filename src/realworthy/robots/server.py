@@ -66,6 +66,8 @@ class RobotServer:
         self._width = len(robot.info.commands)
         self._greeted: OrderedDict[int, _Peer] = OrderedDict()
         self._peer: _Peer | None = None
+        self._gone: _Peer | None = None
+        """Who commanded last; its CLOSE comes several times."""
         self._commanded = 0.0
         self._mode = Mode.DAMP
         self._sequence = 0
@@ -182,7 +184,12 @@ class RobotServer:
 
     def _greet(self, data: bytes, address: Hashable, now: float) -> Flaw | None:
         """A packet of somebody who does not command: may only ask, and connect."""
-        known = self._greeted.get(packets.read_session(data))
+        session, gone = packets.read_session(data), self._gone
+        if gone is not None and (gone.session, gone.address) == (session, address):
+            found = packets.decode(data, gone.key)
+            if isinstance(found, Packet) and found.kind is Kind.CLOSE:
+                return None
+        known = self._greeted.get(session)
         if known is not None and known.address == address:
             found = packets.decode(data, known.key)
             if isinstance(found, Flaw):
@@ -236,7 +243,7 @@ class RobotServer:
         self._link.send(packets.encode(packet, peer.key), peer.address)
 
     def _let_go(self) -> None:
-        self._peer = None
+        self._gone, self._peer = self._peer, None
         if self._mode is not Mode.STOPPED:
             self._mode = Mode.DAMP
             self._robot.damp()
