@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -104,7 +105,7 @@ class Deploy:
                 inputs=inputs,
                 confirm=ask if asks else None,
                 clock=opened.clock,
-                tell=print,
+                tell=partial(print, flush=True),
                 overwrite=self.overwrite,
             )
             save(to_tree(found))

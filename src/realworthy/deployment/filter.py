@@ -18,7 +18,7 @@ Drives of velocity, torque and voltage have the same stages in their own terms:
 
 - velocity: |v| ≤ κ · v_max; |Δv| ≤ a · dt; v² ≤ a · distance to the limit;
 - torque, voltage: |u| within the drive's range; nothing that speeds a joint up beyond
-  κ · v_max (faded out over the last tenth), nothing outwards where a joint could not
+  κ · v_max (faded out over the last quarter), nothing outwards where a joint could not
   stop before its limit. Zero is always allowed.
 """
 
@@ -34,7 +34,7 @@ from realworthy.errors import RealworthyError
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]
-_FADE = 0.1
+_FADE = 0.25
 """Share of the largest speed over which a torque that speeds up is faded out."""
 
 

@@ -20,6 +20,7 @@ from realworthy.deployment.state_machine import Machine, Phase
 from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
 from realworthy.robots import Command, Robot, State
 from realworthy.robots.clock import Clock
+from realworthy.robots.guard import Limits
 
 Floats = NDArray[np.float64]
 Choose = Callable[[State], Floats]
@@ -48,14 +49,20 @@ class Guarded:
         period: float,
         clock: Clock,
         settings: GuardSettings | None = None,
+        *,
+        limits: Limits | None = None,
     ) -> None:
+        """`limits` are those of the hardware; by default what bounds commands."""
         settings = settings or GuardSettings()
         self.robot, self.drives, self.clock, self.period = robot, drives, clock, period
         self.machine = Machine()
         self.loop = Loop(period, clock)
         self.filter = CommandFilter(drives, period, settings.filter)
         self.watchdogs = Watchdogs(
-            robot.info, drives.limits(robot.info), period, settings.watchdogs
+            robot.info,
+            limits or drives.limits(robot.info),
+            period,
+            settings.watchdogs,
         )
         self.log = Log()
         self.deviation: Floats | None = None
@@ -63,6 +70,8 @@ class Guarded:
         self.beat: Callable[[], float | None] = lambda: None
         """[s] since the operator was last heard; None where nobody has to be."""
         self._activations = Activations(period, settings.filter)
+        self.is_slowed = False
+        """Whether the operator asked for less speed than the policy may use."""
         self._sequence = 0
         self._held_since: float | None = None
 
@@ -128,7 +137,8 @@ class Guarded:
             widen=None if at is None else (at, at),
         )
         if is_policy and not holds:
-            expected = ("rate", "speed") if speed_share < 1 else ()
+            slowed = speed_share < 1 or self.is_slowed
+            expected = ("rate", "speed") if slowed else ()
             leaning = self._activations.judge(filtered.acted, expected=expected)
             decision = worst([filtered.decision, leaning, decision])
         else:

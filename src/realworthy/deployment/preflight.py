@@ -34,8 +34,8 @@ class WiggleSettings:
     """How a joint is moved to see whether it is the one."""
 
     seconds: float = 0.6
-    position: float = 0.08
-    """[rad] of a position drive."""
+    positions: tuple[float, ...] = (0.08, 0.16)
+    """[rad] of a position drive, until it answers: dry friction may hold it."""
     velocity: float = 0.2
     """[rad/s] of a velocity drive."""
     efforts: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
@@ -123,7 +123,7 @@ def wiggle(guarded: Guarded, settings: WiggleSettings) -> list[Check]:
 
 def _wiggle_one(guarded: Guarded, place: int, settings: WiggleSettings) -> Check:
     name, kind = guarded.drives.commands[place], guarded.drives.kind
-    sizes: tuple[float, ...] = (settings.position,)
+    sizes = settings.positions
     if kind == "velocity":
         most = float(guarded.drives.speed[place])
         sizes = (min(settings.velocity, 0.2 * most),)

@@ -137,7 +137,16 @@ def deploy(
     with real_time(settings.real_time) as refused:
 
         def guard() -> Guarded:
-            return Guarded(robot, drives, contract.period, clock, settings.guards)
+            guarded = Guarded(
+                robot,
+                drives,
+                contract.period,
+                clock,
+                settings.guards,
+                limits=build_drives(contract, info).limits(info),
+            )
+            guarded.is_slowed = settings.speed is not None
+            return guarded
 
         if not _agrees(confirm, staging, "look at it and move each joint a little"):
             declined = True
