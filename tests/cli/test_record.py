@@ -69,8 +69,8 @@ def test_an_address_that_nobody_can_reach(run: Run, tmp_path: Path):
     sway(tmp_path / "sway.csv")
     run("record", "sway.csv", "--robot", "tcp://10.0.0.1:7000").check_mistake(
         "RealworthyError: 'tcp://10.0.0.1:7000' is not an address of a robot.\n"
-        "  Try sim:REALITY, such as sim:pendulum_1_easy (realworthy show realities), or "
-        "udp://HOST:PORT or zenoh:NAME of a robot on the wire (realworthy robot).\n"
+        "  Try sim:REALITY, such as sim:pendulum_1_easy (realworthy show realities), "
+        "or udp://HOST:PORT or zenoh:NAME of a robot on the wire (realworthy robot).\n"
     )
     told = run("record", "sway.csv", "--robot", "sim:pendulum_1_esy")
     assert told.status == 2

@@ -1,4 +1,4 @@
-"""An adaptive drive against a joint that is simulated here, with a load that changes."""
+"""An adaptive drive against a joint simulated here, with a load that changes."""
 
 from dataclasses import dataclass
 
@@ -94,8 +94,7 @@ def test_the_delay_margin_is_where_a_fixed_loop_begins_to_swing():
 
 
 def test_noise_moves_gains_only_without_a_dead_zone():
-    """At rest there is nothing to learn: the gains of the one stay, the other's drift.
-    """
+    """At rest there is nothing to learn: gains stay; without the zone they drift."""
     still = {"goal": 0.0, "load": 1.0, "noise": 2e-4}
     quiet = simulate(4.0, **still)
     drifts = simulate(4.0, **still, dead_zone=0.0, leak=0.0, gain_rate=500.0)

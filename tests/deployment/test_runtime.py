@@ -79,7 +79,9 @@ def test_first_trials_are_slow_by_rate_not_by_reach(tmp_path: Path):
     """0.5, 0.75 and all of 1 rad/s; the same place is reached in the end."""
     joints = examples.ARM
     plain = examples.contract("arm", joints, "position", offset=examples.ARM_POSE)
-    limits = {j: JointLimits(lower=-3, upper=3, velocity=1.0, effort=12) for j in joints}
+    limits = {
+        j: JointLimits(lower=-3, upper=3, velocity=1.0, effort=12) for j in joints
+    }
     plain = msgspec.structs.replace(plain, limits=limits)
 
     def say(step: int, seen: np.ndarray) -> np.ndarray:

@@ -100,9 +100,7 @@ def test_states_that_queue_are_as_old_as_they_are():
 def test_a_clock_that_drifts_is_followed():
     """One in a thousand, for a minute: never older than two seconds' drift."""
     freshness = Freshness()
-    worst = max(
-        freshness.update(k * DT * 1.001, state(k)) for k in range(int(60 / DT))
-    )
+    worst = max(freshness.update(k * DT * 1.001, state(k)) for k in range(int(60 / DT)))
     assert worst <= 2.1e-3
 
 
@@ -144,9 +142,7 @@ def test_eight_tenths_of_a_limit_warn():
 
 def test_a_robot_that_repeats_its_numbers_while_it_moves_is_frozen():
     """1 rad/s without a change of position: 10 mrad are 10 ms, and so one step."""
-    found = watch(
-        10, position=np.array([0.3, 0.2]), velocity=np.array([1.0, 0.0])
-    )
+    found = watch(10, position=np.array([0.3, 0.2]), velocity=np.array([1.0, 0.0]))
     assert first(found, Verdict.DAMP) == 2
     assert found[1].guard == "frozen"
 

@@ -108,22 +108,22 @@ def test_a_stop_goes_through_a_bad_link_and_stays():
 
 def test_damping_goes_through_a_bad_link():
     robot = Obedient()
-    with serving(robot) as (_, port):
-        with reach(port, faults=LinkFaults(loss=0.3, seed=2)) as remote:
-            for k in range(20):
-                remote.write(command(k, 0.1, 0.1))
-                remote.wait(0.005)
-            remote.damp()
-            assert robot.mode is Mode.DAMP
+    bad = LinkFaults(loss=0.3, seed=2)
+    with serving(robot) as (_, port), reach(port, faults=bad) as remote:
+        for k in range(20):
+            remote.write(command(k, 0.1, 0.1))
+            remote.wait(0.005)
+        remote.damp()
+        assert robot.mode is Mode.DAMP
 
 
 def test_a_commander_that_only_reads_keeps_its_robot():
-    with serving(Obedient(), ServerSettings(lease=0.2)) as (server, port):
-        with reach(port) as remote:
-            for _ in range(50):
-                remote.read()
-                remote.wait(0.01)
-            assert server.has_peer
+    short = ServerSettings(lease=0.2)
+    with serving(Obedient(), short) as (server, port), reach(port) as remote:
+        for _ in range(50):
+            remote.read()
+            remote.wait(0.01)
+        assert server.has_peer
 
 
 def test_nobody_there():
@@ -137,6 +137,6 @@ def test_nobody_there():
 
 
 def test_a_robot_that_was_not_connected_cannot_be_read():
-    with serving(Obedient()) as (_, port):
-        with pytest.raises(RobotSilent, match="not connected"):
-            reach(port).read()
+    silent = pytest.raises(RobotSilent, match="not connected")
+    with serving(Obedient()) as (_, port), silent:
+        reach(port).read()

@@ -111,7 +111,7 @@ def find_reality(twin: str, reality: str | None) -> "Reality":
     found, named = load_reality(reality), load_twin(twin).name
     if found.twin.name != named:
         raise RealworthyError(
-            f"Reality '{found.name}' is one of twin '{found.twin.name}', not '{named}'.",
+            f"Reality '{found.name}' is one of '{found.twin.name}', not of '{named}'.",
             hint="All: realworthy show realities",
         )
     return found

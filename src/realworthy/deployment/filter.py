@@ -11,8 +11,8 @@ in:
 5. position: soft limits, less q̇²/(2 a) on the side that the joint moves towards.
 
 Where no command lies in all of them, the limits contradict each other and that is a
-fault, too: a command that leaves the filter keeps every limit, always. What leaves it is
-the next step's last command, so nothing winds up.
+fault, too: a command that leaves the filter keeps every limit, always. It is the next
+step's last command, so nothing winds up.
 
 Drives of velocity, torque and voltage have the same stages in their own terms:
 
@@ -236,7 +236,7 @@ class Activations:
     _seen: dict[str, list[bool]] = field(default_factory=dict)
 
     def judge(self, acted: tuple[str, ...], *, expected: tuple[str, ...]) -> Decision:
-        """`expected` are stages that may act at any time: rate, while speed is staged."""
+        """`expected` stages may act at any time: rate, while speed is staged."""
         length = max(1, math.ceil(self.settings.window / self.period))
         for name in {*self._seen, *acted}:
             seen = self._seen.setdefault(name, [])

@@ -175,7 +175,7 @@ class Guarded:
         failure = ""
         for attempt in range(_ATTEMPTS):
             try:
-                if stops or attempt == _ATTEMPTS - 1 and failure:
+                if stops or (attempt == _ATTEMPTS - 1 and failure):
                     self.robot.stop()
                 else:
                     self.robot.damp()

@@ -94,6 +94,5 @@ class Log:
         }
         for stage in stages:
             arrays[f"acted.{stage}"] = np.array([stage in e.acted for e in entries])
-        with writing(path, overwrite=overwrite) as temporary:
-            with open(temporary, "wb") as file:
-                np.savez_compressed(file, **arrays)  # pyright: ignore
+        with writing(path, overwrite=overwrite) as part, open(part, "wb") as file:
+            np.savez_compressed(file, **arrays)  # pyright: ignore

@@ -74,7 +74,7 @@ class Sample:
 
 
 class Watchdogs:
-    """All watchdogs of a robot; `judge` every step, in any phase that sends commands."""
+    """All watchdogs of a robot; `judge` every step in which commands may be sent."""
 
     def __init__(
         self,
@@ -130,8 +130,7 @@ class Watchdogs:
         return FINE
 
     def judge_following(self, now: float, state: State) -> Decision:
-        """Trips where the robot brakes though it is sent commands: they do not arrive.
-        """
+        """Trips where the robot brakes though commands are sent: they do not arrive."""
         if state.mode is not Mode.DAMP:
             self._damped_since = None
             return FINE
@@ -241,9 +240,7 @@ class Watchdogs:
     def _judge_envelope(self, deviation: Floats | None) -> Decision:
         if deviation is None or not len(deviation):
             return FINE
-        self._strange.append(
-            float((np.abs(deviation) > self.settings.envelope).mean())
-        )
+        self._strange.append(float((np.abs(deviation) > self.settings.envelope).mean()))
         share = sum(self._strange) / (self._strange.maxlen or 1)
         if share <= 0.1 * self.settings.envelope_share:
             return FINE

@@ -35,7 +35,7 @@ class RobotFaults:
 
     def __post_init__(self) -> None:
         for name in ("noise", "heating", "freeze_for", "stick_after"):
-            if not 0 <= getattr(self, name):
+            if not getattr(self, name) >= 0:
                 raise RealworthyError(f"{name} must be 0 or more.")
 
 

@@ -2,9 +2,9 @@
 
 A packet is little-endian: a header of 32 bytes (magic `RWRB`, version, kind, length of
 the payload, session, sequence, time of the sender [s]), the payload, the CRC-32 of both
-and, where the two share a key, 16 bytes of HMAC-SHA-256 over all before. docs/drivers.md
-has every payload. A packet that is not exactly right is no packet: `decode` says what is
-wrong with it and nothing of it is used.
+and, where the two share a key, 16 bytes of HMAC-SHA-256 over all before. Every payload
+is in docs/drivers.md. A packet that is not exactly right is no packet: `decode` says
+what is wrong with it and nothing of it is used.
 """
 
 import enum

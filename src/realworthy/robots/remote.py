@@ -219,9 +219,7 @@ class RemoteRobot(Robot):
             hint = "Something answers that cannot be used: does the key differ?"
         elif self._key is None:
             hint += " A robot with a key answers only who has the same one."
-        return RobotSilent(
-            f"No robot answered within {self._timeout:g} s.", hint=hint
-        )
+        return RobotSilent(f"No robot answered within {self._timeout:g} s.", hint=hint)
 
 
 def _refused(payload: bytes) -> RobotSilent:
