@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 HEAVY = ("mujoco", "torch", "scipy", "pyarrow", "rich", "tyro", "numpy", "warp", "yaml")
-ROBOT_ROOMS = ("parameters", "recordings", "robots", "actuators", "sensors")
+ROBOT_ROOMS = (
+    "parameters",
+    "recordings",
+    "robots",
+    "actuators",
+    "sensors",
+    "deployment",
+)
 
 
 def run(*arguments: str) -> str:
