@@ -118,7 +118,7 @@ def test_a_number_that_is_none_trips_at_once(name: str, bad: float):
     ("changes", "guard"),
     [
         ({"velocity": np.array([0.0, -5.1])}, "speed"),
-        ({"torque": np.array([0.0, 10.5])}, "torque"),
+        ({"torque": np.array([0.0, 11.1])}, "torque"),
         ({"position": lambda k: np.array([1.01 + 1e-3 * k, 0.0])}, "position"),
         ({"others": np.array([1, 0, 0, 0, 81.0])}, "temperature"),
         (

@@ -41,6 +41,9 @@ class WatchdogSettings:
     """[rad] of the base from upright, where the robot measures its orientation."""
     warn_share: float = 0.8
     """Of a limit of speed, torque or temperature, from which to warn."""
+    torque_share: float = 1.1
+    """Of the limit of torque, from which to trip: commands may use all of it, and
+    what is measured is rough."""
     temperature: float = 80.0
     """[°C] of any `<joint>.temperature` that the robot reports."""
     frozen_travel: float = 0.01
@@ -167,7 +170,11 @@ class Watchdogs:
         q = state.position[places]
         for what, values, most in (
             ("speed", np.abs(state.velocity[places]), limits.speed),
-            ("torque", np.abs(state.torque[places]), limits.torque),
+            (
+                "torque",
+                np.abs(state.torque[places]),
+                self.settings.torque_share * limits.torque,
+            ),
         ):
             found.append(self._compare(what, limits.joints, values, most))
         lower, upper = limits.lower, limits.upper
