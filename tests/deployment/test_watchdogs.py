@@ -157,8 +157,8 @@ def test_a_robot_that_rests_is_not_frozen():
 def test_a_robot_that_answers_no_command_is_frozen():
     still = {"position": np.zeros(2), "velocity": np.zeros(2)}
     found = watch(100, **still, command=lambda k: np.array([0.01 * k, 0.0]))
-    assert first(found, Verdict.DAMP) == 14
-    assert found[13].guard == "frozen"
+    assert first(found, Verdict.DAMP) == 15  # a quarter of a second after a change
+    assert found[14].guard == "frozen"
 
 
 def test_three_overruns_in_a_row_hold():

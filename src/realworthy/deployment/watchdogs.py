@@ -272,7 +272,9 @@ class Freshness:
     """
 
     _offset: float = math.inf
-    _recent: deque[tuple[float, float]] = field(default_factory=deque)
+    _quickest: deque[tuple[float, float]] = field(default_factory=deque)
+    """(now, offset) of packets than which no later one was quicker; the first is the
+    quickest of all."""
     _newest: float = -math.inf
     """[s] robot's time."""
 
@@ -280,13 +282,17 @@ class Freshness:
         """[s] since the state was measured, the quickest way of late not counted."""
         if not math.isfinite(state.time):
             return math.inf
+        quickest = self._quickest
         if state.time > self._newest:
             self._newest = state.time
-            self._recent.append((now, now - state.time))
-        while self._recent and now - self._recent[0][0] > _MEMORY:
-            self._recent.popleft()
-        offsets = [offset for _, offset in self._recent]
-        self._offset = min(offsets, default=self._offset)
+            offset = now - state.time
+            while quickest and quickest[-1][1] >= offset:
+                quickest.pop()
+            quickest.append((now, offset))
+        while quickest and now - quickest[0][0] > _MEMORY:
+            quickest.popleft()
+        if quickest:
+            self._offset = quickest[0][1]
         return max(0.0, now - self._offset - self._newest)
 
 
@@ -301,32 +307,46 @@ class _Frozen:
     settings: WatchdogSettings
     _seen: State | None = None
     _since: float = 0.0
-    _commands: list[Floats] = field(default_factory=list)
+    """[s] robot's time, since when positions are the same."""
+    _command: Floats | None = None
+    """The first one sent since then."""
+    _changed: float = math.inf
+    """[s] robot's time, when commands first differed from it."""
 
     def judge(self, sample: Sample) -> Decision:
         state, seen = sample.state, self._seen
-        if seen is None or not np.array_equal(state.position, seen.position):
-            self._seen, self._since, self._commands = state, state.time, []
+        if seen is None or (state.position != seen.position).any():
+            self._begin(sample)
             return FINE
         elapsed = state.time - self._since
-        if sample.command is not None:
-            self._commands.append(sample.command)
-        travel = np.abs(state.velocity) * elapsed
-        if travel.size and travel.max() > self.settings.frozen_travel:
+        travel = float(np.abs(state.velocity).max(initial=0.0)) * elapsed
+        if travel > self.settings.frozen_travel:
             reason = f"positions did not change for {1e3 * elapsed:.0f} ms of motion"
             return Decision(Verdict.DAMP, "frozen", reason)
-        same = all(
-            np.array_equal(getattr(state, name), getattr(seen, name))
-            for name in ("velocity", "torque", "others")
-        )
-        if not same:
-            self._seen, self._since, self._commands = state, state.time, []
-        elif elapsed > self.settings.frozen_for and self._moved():
+        if (
+            (state.velocity != seen.velocity).any()
+            or (state.torque != seen.torque).any()
+            or (state.others != seen.others).any()
+        ):
+            self._begin(sample)
+            return FINE
+        if self._differs(sample.command) and self._changed == math.inf:
+            self._changed = state.time
+        if state.time - self._changed > self.settings.frozen_for:
             reason = f"no number changed for {1e3 * elapsed:.0f} ms of commands"
             return Decision(Verdict.DAMP, "frozen", reason)
         return FINE
 
-    def _moved(self) -> bool:
-        """Whether commands changed by more than rounding, a quarter second ago."""
-        early = self._commands[: max(1, len(self._commands) // 2)]
-        return bool(early) and bool(np.ptp(np.array(early), axis=0).max() > 1e-3)
+    def _begin(self, sample: Sample) -> None:
+        self._seen, self._since = sample.state, sample.state.time
+        self._command, self._changed = sample.command, math.inf
+
+    def _differs(self, command: Floats | None) -> bool:
+        """Whether a command is another than the first one, by more than rounding."""
+        if command is None or self._command is None:
+            return False
+        return bool(np.abs(command - self._command).max(initial=0.0) > _ANOTHER)
+
+
+_ANOTHER = 1e-3
+"""By which commands differ that should show in what is measured."""
