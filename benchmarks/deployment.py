@@ -353,7 +353,7 @@ def make_guarded(robot: Robot, period: float, clock: object) -> Guarded:
     gains = dict.fromkeys(robot.info.joints, 13.0)
     drives = make_drives(robot.info, limits, kp=gains)
     # Faults of the loop are counted here, not acted on: the machine may be busy.
-    patient = WatchdogSettings(overruns_in_a_row=10**6, overrun_share=1.0)
+    patient = WatchdogSettings(overruns_in_a_row=10**6, overrun_share=1.0, stall=2)
     settings = GuardSettings(watchdogs=patient)
     return Guarded(robot, drives, period, clock, settings)  # pyright: ignore
 

@@ -30,7 +30,7 @@ from .conftest import make_policy
 DT = 0.02
 # The cores that tests share are busy: lateness of the loop is counted, not fatal.
 GUARDS = GuardSettings(
-    watchdogs=WatchdogSettings(overruns_in_a_row=1000, overrun_share=1.0)
+    watchdogs=WatchdogSettings(overruns_in_a_row=1000, overrun_share=1.0, stall=2.0)
 )
 SWAY = examples.contract("pendulum", ("joint",), "torque", scale=2.0, period=DT)
 

@@ -3,6 +3,7 @@
 import gc
 import os
 
+import numpy as np
 import pytest
 
 from realworthy.deployment.loop import Loop, RealTimeSettings, real_time
@@ -104,3 +105,24 @@ def test_what_the_system_refuses_is_said_and_all_is_put_back():
     assert refused == ()
     assert (os.sched_getaffinity(0), os.sched_getscheduler(0)) == (cores, policy)
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error", "late_us"),
+    [(2, 0.01, None), pytest.param(60, 1e-3, 5000, marks=pytest.mark.slow)],
+)
+def test_a_real_loop_keeps_its_rate(seconds: int, error: float, late_us: float | None):
+    """50 Hz with some work in it; FIFO where it is allowed."""
+    loop = Loop(0.02, MonotonicClock())
+    wanted = RealTimeSettings(fifo_priority=50) if late_us else RealTimeSettings()
+    with real_time(wanted) as refused:
+        for _ in range(50 * seconds):
+            loop.wait()
+            sum(range(20_000))
+    found = loop.profile()
+    assert abs(found.period_error) < error
+    late = np.array(loop.lates)
+    assert found.overruns == int((late > 0.01).sum())
+    assert found.skipped == int((late / 0.02).astype(int).sum())
+    if late_us is not None and not refused:
+        assert found.p999_us < late_us

@@ -41,7 +41,9 @@ HEAVY = RealityFile(
 
 def run(robot: Robot, clock: Clock | None, folder: Path, trials: int) -> list[Path]:
     policy = examples.load(examples.swinging(folder / "p.onnx"))
-    patient = WatchdogSettings(overruns_in_a_row=1000, overrun_share=1.0, age_trip=25)
+    patient = WatchdogSettings(
+        overruns_in_a_row=1000, overrun_share=1.0, age_trip=25, stall=2.0
+    )
     settings = DeploySettings(
         trials=trials,
         trial=TrialSettings(seconds=6),

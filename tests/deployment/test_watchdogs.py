@@ -166,6 +166,13 @@ def test_three_overruns_in_a_row_hold():
     assert [d.verdict for d in found] == [Verdict.WARN, Verdict.WARN, Verdict.HOLD]
 
 
+def test_a_loop_that_stood_still_brakes():
+    found = watch(1, late=0.3, overrun=True)
+    assert (found[0].verdict, found[0].guard) == (Verdict.DAMP, "stall")
+    assert found[0].reason == "our own loop stood still for 300 ms"
+    assert watch(1, late=0.2)[0].verdict is Verdict.GO
+
+
 def test_five_in_a_hundred_overruns_hold():
     found = watch(40, overrun=lambda k: k % 10 == 0)
     assert first(found, Verdict.HOLD) == 21  # the third of fifty

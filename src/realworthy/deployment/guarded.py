@@ -113,6 +113,7 @@ class Guarded:
             state=state,
             command=self.filter.last,
             overrun=beat.overrun,
+            late=beat.late,
             deviation=self.deviation if is_policy else None,
             operator_age=self.beat(),
         )

@@ -14,6 +14,7 @@ from realworthy.deployment.guarded import Guarded, GuardSettings
 from realworthy.deployment.loop import Jitter, RealTimeSettings, pool, real_time
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.preflight import Check, WiggleSettings, check_states, wiggle
+from realworthy.deployment.signals import EmergencyStop, holding_signals
 from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import (
     Ended,
@@ -22,7 +23,7 @@ from realworthy.deployment.trial import (
     find_pose,
     leave,
     run_trial,
-    signals_interrupt,
+    stop_now,
 )
 from realworthy.errors import RealworthyError
 from realworthy.policies import Contract, Pilot, Policy
@@ -221,15 +222,21 @@ def _check_robot(
     """Looks at the robot, moves its joints a little, and brakes in any case."""
     pose = find_pose(guarded, pilot)
     checks: list[Check] = []
-    with signals_interrupt():
+    with holding_signals() as signals:
         try:
-            guarded.connect()
-            checks += check_states(guarded)
-            if settings.wiggles and all(check.passed for check in checks):
-                guarded.start_from(guarded.robot.read())
-                checks += _wiggle(guarded, pose, settings)
+            with signals.let_in():
+                guarded.connect()
+                checks += check_states(guarded)
+                if settings.wiggles and all(check.passed for check in checks):
+                    guarded.start_from(guarded.robot.read())
+                    checks += _wiggle(guarded, pose, settings)
+        except EmergencyStop:
+            stop_now(guarded)
+            raise
         finally:
-            leave(guarded, None, settings.trial.move_seconds)
+            leave(guarded, None, settings.trial.move_seconds, signals)
+        if (error := signals.to_error()) is not None:
+            raise error
     return checks
 
 

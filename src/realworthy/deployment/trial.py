@@ -2,15 +2,11 @@
 
 PASSIVE, MOVE_TO_DEFAULT, HOLD, RUN, and then, in every case: back to the safe pose if
 the robot can still be led there, and braking. Faults end a trial with their reason;
-exceptions and Ctrl-C pass the same way out and are handed on.
+exceptions and Ctrl-C pass the same way out and are handed on. Ctrl-\\ stops at once.
 """
 
-import contextlib
 import enum
 import math
-import signal
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +15,7 @@ from numpy.typing import NDArray
 from realworthy.deployment.decision import Decision, Verdict
 from realworthy.deployment.guarded import Guarded
 from realworthy.deployment.motions import hold, move_to
+from realworthy.deployment.signals import EmergencyStop, Signals, holding_signals
 from realworthy.deployment.state_machine import Phase
 from realworthy.policies import Pilot
 from realworthy.robots import State
@@ -75,33 +72,45 @@ def run_trial(
     """
     pose = find_pose(guarded, pilot)
     ended = Ended(Outcome.DONE, "")
-    with signals_interrupt():
+    with holding_signals() as signals:
         try:
-            decision = _run(guarded, pilot, settings, speed_share, pose)
+            with signals.let_in():
+                decision = _run(guarded, pilot, settings, speed_share, pose)
             if decision.is_fault:
                 stops = decision.verdict is Verdict.STOP
                 outcome = Outcome.STOPPED if stops else Outcome.FAULT
                 ended = Ended(outcome, decision.reason)
+        except EmergencyStop:
+            ended = Ended(Outcome.STOPPED, stop_now(guarded))
         except KeyboardInterrupt as error:
             ended = Ended(Outcome.INTERRUPTED, "interrupted", error)
         except BaseException as error:
             ended = Ended(Outcome.ERROR, f"{type(error).__name__}: {error}", error)
-        retreated, failure = leave(guarded, pose, settings.move_seconds)
+        retreated, failure = leave(guarded, pose, settings.move_seconds, signals)
+        error = ended.error or signals.to_error()
+    is_stopped = guarded.machine.phase is Phase.STOPPED
+    outcome = Outcome.STOPPED if is_stopped else ended.outcome
     reason = "; ".join(filter(None, [ended.reason, failure]))
-    return Ended(ended.outcome, reason, ended.error, retreated)
+    return Ended(outcome, reason, error, retreated)
 
 
-def leave(guarded: Guarded, pose: Floats | None, seconds: float) -> tuple[bool, str]:
+def leave(
+    guarded: Guarded, pose: Floats | None, seconds: float, signals: Signals
+) -> tuple[bool, str]:
     """The way out: to the safe pose where that is possible, then braking, always.
 
-    Whether the pose was reached, and what failed.
+    Whether the pose was reached, and what failed. Signals cut in on the way to the
+    pose only, and then the robot brakes at once.
     """
     retreated, failure = False, ""
     try:
         if pose is not None and guarded.machine.may_follow:
-            decision = move_to(guarded, pose, least=seconds)
+            with signals.let_in():
+                decision = move_to(guarded, pose, least=seconds)
             retreated, failure = not decision.is_fault, decision.reason
-    except BaseException as error:  # braking comes first, a second Ctrl-C included
+    except EmergencyStop:
+        failure = stop_now(guarded)
+    except BaseException as error:
         failure = f"on the way to the safe pose: {error!r}"
     failed = guarded.brake(stops=guarded.machine.phase is Phase.STOPPED)
     now = guarded.clock.now()
@@ -112,6 +121,13 @@ def leave(guarded: Guarded, pose: Floats | None, seconds: float) -> tuple[bool, 
     except BaseException as error:  # it was told to brake already
         failed = failed or f"closing failed: {error!r}"
     return retreated, "; ".join(filter(None, [failure, failed]))
+
+
+def stop_now(guarded: Guarded) -> str:
+    """Emergency stop by the operator; the reason."""
+    reason = "emergency stop by the operator"
+    guarded.fault(Decision(Verdict.STOP, "operator", reason))
+    return reason
 
 
 def find_pose(guarded: Guarded, pilot: Pilot) -> Floats | None:
@@ -187,22 +203,3 @@ class _Choosing:
             scale = np.where(self._scale == 0, 1.0, self._scale)
             used = (sent - self._offset) / scale
             self._pilot.used = np.where(self._scale == 0, self._pilot.used, used)
-
-
-@contextlib.contextmanager
-def signals_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a block as Ctrl-C does; only in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -36,6 +36,9 @@ class WatchdogSettings:
     overruns_in_a_row: int = 3
     overrun_share: float = 0.05
     """Of the steps within a second."""
+    stall: float = 0.25
+    """[s] by which the loop may be late at most: a robot's own deadline has passed by
+    then, and nobody knows where it went meanwhile."""
     tilt_warn: float = math.radians(45)
     tilt_trip: float = math.radians(60)
     """[rad] of the base from upright, where the robot measures its orientation."""
@@ -70,6 +73,8 @@ class Sample:
     command: Floats | None = None
     """The one sent last."""
     overrun: bool = False
+    late: float = 0.0
+    """[s] by which the loop was late."""
     deviation: Floats | None = None
     """Of the observation, in standard deviations of training."""
     operator_age: float | None = None
@@ -112,6 +117,7 @@ class Watchdogs:
             self._judge_mode(sample.state),
             self._judge_age(sample),
             self._judge_numbers(sample.state),
+            self._judge_stall(sample.late),
         ]
         if not worst(decisions).is_fault:
             decisions += [
@@ -156,6 +162,12 @@ class Watchdogs:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
             return Decision(Verdict.WARN, "state_age", reason)
         return FINE
+
+    def _judge_stall(self, late: float) -> Decision:
+        if late <= self.settings.stall:
+            return FINE
+        reason = f"our own loop stood still for {1e3 * late:.0f} ms"
+        return Decision(Verdict.DAMP, "stall", reason)
 
     def _judge_numbers(self, state: State) -> Decision:
         for name in ("position", "velocity", "torque", "others"):
