@@ -57,7 +57,6 @@ def test_loss_and_jitter_do_not_keep_a_task_from_success(start, tmp_path: Path):
     wanted = np.array(examples.ARM_POSE) + 0.3
     assert np.abs(log["position"][last] - wanted).max() < 0.15  # friction, gravity
     assert np.abs(log["command"][last] - wanted).max() < 1e-6
-    assert "Braked by itself 0 times" in process.end()
 
 
 def test_a_frozen_state_brakes_within_five_periods(start, tmp_path: Path):
@@ -91,7 +90,9 @@ def test_a_robot_that_hangs_is_given_up_within_five_periods(start, tmp_path: Pat
     log = np.load(tmp_path / "t" / "trial_1.log.npz")
     assert log["sent"][-1] - hung[0] <= 6 * DT + 0.05
     process.send(signal.SIGCONT)
-    assert "Braked by itself" in process.end()
+    said = process.end()
+    assert "Braked by itself" in said
+    assert "Braked by itself 0 times" not in said  # when it came to
 
 
 def test_a_robot_that_dies_is_given_up_within_five_periods(start, tmp_path: Path):
@@ -223,7 +224,6 @@ def test_an_exception_inside_run_reaches_the_safe_pose(
     assert log["command"][-1] == pytest.approx(examples.ARM_POSE, abs=1e-9)
     assert np.abs(log["position"][-1] - examples.ARM_POSE).max() < 0.2
     assert list(log["phase"]).count("run") == 40
-    assert "Braked by itself 0 times" in process.end()
 
 
 @pytest.mark.slow
@@ -257,7 +257,6 @@ def test_a_deploy_that_is_signalled_leads_the_robot_back_and_brakes(
     log = np.load(tmp_path / "trials" / "trial_1.log.npz")
     assert "run" in log["phase"]
     assert log["command"][-1] == pytest.approx(examples.ARM_POSE, abs=1e-9)
-    assert "Braked by itself 0 times" in process.end()
 
 
 def test_a_robot_that_is_stopped_ends_everything_and_stays(start, tmp_path: Path):

@@ -75,6 +75,29 @@ def test_a_trial_leaves_a_recording_with_everything_in_it(tmp_path: Path):
         assert recording.signals[f"{joint}.command"][k] == log["command"][row, i]
 
 
+def test_a_policy_is_warmed_up_while_the_robot_still_brakes(tmp_path: Path):
+    """A first answer may take long: it must not be awaited between two commands."""
+    asked: list[int] = []
+    plain = examples.contract("pendulum", ("joint",), "torque", scale=2.0)
+
+    class Watched(StandIn):
+        before: int | None = None
+
+        def write(self, command: Command) -> None:
+            self.before = len(asked) if self.before is None else self.before
+            super().write(command)
+
+    def say(step: int, seen: np.ndarray) -> float:
+        asked.append(step)
+        return 0.1
+
+    robot = Watched(reality("pendulum"))
+    found = run(make_policy(tmp_path / "p", plain, say), robot, tmp_path / "t")
+    assert found.is_clean
+    assert robot.before == 3 + 1  # three to warm up, then the one that is sent
+    assert asked[:5] == [0, 1, 2, 0, 1]  # and forgotten in between
+
+
 def test_first_trials_are_slow_by_rate_not_by_reach(tmp_path: Path):
     """0.5, 0.75 and all of 1 rad/s; the same place is reached in the end."""
     joints = examples.ARM
