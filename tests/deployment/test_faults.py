@@ -90,9 +90,7 @@ def test_a_robot_that_hangs_is_given_up_within_five_periods(start, tmp_path: Pat
     log = np.load(tmp_path / "t" / "trial_1.log.npz")
     assert log["sent"][-1] - hung[0] <= 6 * DT + 0.05
     process.send(signal.SIGCONT)
-    said = process.end()
-    assert "Braked by itself" in said
-    assert "Braked by itself 0 times" not in said  # when it came to
+    assert " damp" in process.end()
 
 
 def test_a_robot_that_dies_is_given_up_within_five_periods(start, tmp_path: Path):

@@ -35,13 +35,15 @@ class Bench:
         theirs = answer.payload[:16]
         return answer.session, packets.derive_key(self.key, NONCE, theirs)
 
-    def make(self, kind: Kind, sequence: int, payload: bytes = b"") -> bytes:
-        packet = Packet(kind, self.session, sequence, 0.0, payload)
+    def make(
+        self, kind: Kind, sequence: int, payload: bytes = b"", *, time: float = 0.0
+    ) -> bytes:
+        packet = Packet(kind, self.session, sequence, time, payload)
         return encode(packet, self.session_key)
 
-    def command(self, sequence: int, *values: float) -> bytes:
-        command = Command(sequence=sequence, values=np.array(values))
-        return self.make(Kind.COMMAND, sequence, packets.pack_command(command))
+    def command(self, sequence: int, *values: float, time: float = 0.0) -> bytes:
+        payload = packets.pack_command(Command(sequence=0, values=np.array(values)))
+        return self.make(Kind.COMMAND, sequence, payload, time=time)
 
     def give(self, data: bytes, address: object = HERE, now: float = 0.0) -> None:
         self.server.handle(data, address, now)  # pyright: ignore
@@ -156,7 +158,8 @@ def test_commands_that_stop_coming_make_it_brake_within_the_deadline():
     assert bench.server.mode is Mode.DAMP
     assert bench.robot.calls[-1] == "damp"
     assert bench.server.damped == 1
-    bench.give(bench.command(3, 0.5, 0.5), now=1.2)  # the same commander goes on
+    # The same commander goes on.
+    bench.give(bench.command(3, 0.5, 0.5, time=0.2), now=1.2)
     assert bench.server.mode is Mode.RUN
 
 
@@ -177,6 +180,26 @@ def test_garbage_does_not_keep_a_command_alive():
         bench.give(bench.command(2, 0.5, 0.5), now=1 + 0.01 * k)
         bench.server.tick(1 + 0.01 * k)
     assert bench.robot.mode is Mode.DAMP
+
+
+def test_commands_that_waited_in_a_queue_are_not_obeyed():
+    """The robot hung for three seconds, and finds five commands of back then."""
+    bench = Bench()
+    bench.connect()
+    for k in range(2, 10):
+        bench.give(bench.command(k, 0.1, 0.1, time=50 + 0.01 * k), now=1 + 0.01 * k)
+    assert bench.robot.calls.count("write") == 8
+    for k in range(10, 15):
+        bench.give(bench.command(k, 0.9, 0.9, time=50 + 0.01 * k), now=4.0)
+    assert bench.robot.values == pytest.approx([0.1, 0.1])
+    assert bench.server.flaws == {Flaw.LATE: 5}
+    bench.give(bench.make(Kind.DAMP, 15, time=50.15), now=4.0)  # braking is never late
+    assert bench.robot.mode is Mode.DAMP
+    for bad in (float("nan"), float("inf"), float("-inf")):
+        bench.give(bench.command(16, 0.9, 0.9, time=bad), now=4.0)
+    assert bench.robot.mode is Mode.DAMP
+    bench.give(bench.command(17, 0.2, 0.2, time=53.02), now=4.01)
+    assert bench.robot.values == pytest.approx([0.2, 0.2])
 
 
 def test_a_stop_is_latched_for_a_thousand_commands_and_for_the_next_commander():

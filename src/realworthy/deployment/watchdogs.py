@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from realworthy.deployment.decision import FINE, Decision, Verdict, worst
 from realworthy.robots import Mode, RobotInfo, State
+from realworthy.robots.clock import Ages
 from realworthy.robots.guard import Limits
 
 Floats = NDArray[np.float64]
@@ -277,39 +278,20 @@ class Watchdogs:
 
 @dataclass(slots=True)
 class Freshness:
-    """How old the newest state is, on our clock, whatever the robot's clock says.
+    """How old the newest state is, on our clock, whatever the robot's clock says."""
 
-    The two clocks are joined at the quickest packet seen within some seconds, so that
-    states that waited in a queue are as old as they are, and slow drift is followed.
-    """
-
-    _offset: float = math.inf
-    _quickest: deque[tuple[float, float]] = field(default_factory=deque)
-    """(now, offset) of packets than which no later one was quicker; the first is the
-    quickest of all."""
+    _ages: Ages = field(default_factory=Ages)
     _newest: float = -math.inf
     """[s] robot's time."""
 
     def update(self, now: float, state: State) -> float:
-        """[s] since the state was measured, the quickest way of late not counted."""
+        """[s] since the state was measured, the quickest way not counted."""
         if not math.isfinite(state.time):
             return math.inf
-        quickest = self._quickest
         if state.time > self._newest:
             self._newest = state.time
-            offset = now - state.time
-            while quickest and quickest[-1][1] >= offset:
-                quickest.pop()
-            quickest.append((now, offset))
-        while quickest and now - quickest[0][0] > _MEMORY:
-            quickest.popleft()
-        if quickest:
-            self._offset = quickest[0][1]
-        return max(0.0, now - self._offset - self._newest)
-
-
-_MEMORY = 2.0
-"""[s] within which the quickest packet joins the clocks."""
+            return self._ages.join(now, state.time)
+        return self._ages.find(now, self._newest)
 
 
 @dataclass(slots=True)

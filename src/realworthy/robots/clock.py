@@ -1,5 +1,6 @@
-"""Clocks to wait by: the machine's, or that of a stand-in that is stepped."""
+"""Clocks to wait by: the machine's, or that of a stand-in; and how old a stamp is."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 
@@ -7,6 +8,8 @@ from realworthy.robots.robot import Robot
 
 _SPIN = 300e-6
 """[s] before a moment that are spun away: sleeping may end late."""
+_DRIFT = 1e-3
+"""By which two clocks may go differently, at most."""
 
 
 class Clock(ABC):
@@ -53,3 +56,27 @@ class SteppedClock(Clock):
         if moment > self._now:
             self._robot.wait(moment - self._now)
             self._now = moment
+
+
+class Ages:
+    """How old things are that another clock stamped.
+
+    The clocks are joined at the quickest way seen, and let apart by a thousandth of
+    the time that passes, so that drift is followed and what waited in a queue is as old
+    as it is. A way that is late by the same time from the first is not seen.
+    """
+
+    def __init__(self) -> None:
+        self._offset, self._joined = math.inf, 0.0
+
+    def join(self, now: float, stamp: float) -> float:
+        """[s] since `stamp`, of something that came just now; ∞ of no number."""
+        if not math.isfinite(stamp):
+            return math.inf
+        loose = self._offset + _DRIFT * max(0.0, now - self._joined)
+        self._offset, self._joined = min(now - stamp, loose), now
+        return self.find(now, stamp)
+
+    def find(self, now: float, stamp: float) -> float:
+        """[s] since `stamp`, of something that came earlier."""
+        return max(0.0, now - stamp - self._offset)

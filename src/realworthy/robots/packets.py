@@ -75,6 +75,8 @@ class Flaw(enum.StrEnum):
     """From somebody else than the commander, or of another session."""
     REPLAYED = "replayed"
     """As old as one that was used already, or older."""
+    LATE = "late"
+    """A command that was on its way for longer than the robot's deadline."""
     PAYLOAD = "payload"
     """Not what its kind should hold: another number of joints, NaN, …"""
 

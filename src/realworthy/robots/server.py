@@ -10,9 +10,10 @@ import os
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from realworthy.robots import packets
+from realworthy.robots.clock import Ages
 from realworthy.robots.link import Link
 from realworthy.robots.packets import Flaw, Kind, Packet
 from realworthy.robots.robot import Command, Mode, Robot
@@ -47,6 +48,7 @@ class _Peer:
     heard: float
     sequence: int
     """Of the newest packet used."""
+    ages: Ages = field(default_factory=Ages)
 
 
 class RobotServer:
@@ -162,6 +164,9 @@ class RobotServer:
             values = packets.unpack_command(packet.payload, self._width)
             if isinstance(values, Flaw):
                 return values
+            # A robot that hung finds commands in its queue that nobody means any more.
+            if peer.ages.join(now, packet.time) > self.settings.deadline:
+                return Flaw.LATE
         elif packet.payload:
             return Flaw.PAYLOAD
         peer.sequence, peer.heard = packet.sequence, now
