@@ -214,7 +214,7 @@ def measure_soak(seconds: float) -> None:
         found = soak(robot, seconds)
         robot.release()
     finally:
-        child.send_signal(2)
+        child.terminate()
         said = child.stdout.read()
         child.wait(10)
     print(found)

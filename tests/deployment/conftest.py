@@ -33,11 +33,11 @@ class Process:
         os.kill(self.child.pid, number)
 
     def end(self) -> str:
-        """Ends it as Ctrl-C does; what it said of its time."""
+        """Ends it; what it said of its time."""
         self.robot.release()
         if self.child.poll() is None:
             self.send(signal.SIGCONT)
-            self.send(signal.SIGINT)
+            self.send(signal.SIGTERM)
         assert self.child.stdout is not None
         try:
             said = self.child.stdout.read()
