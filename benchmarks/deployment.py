@@ -259,10 +259,11 @@ def soak(robot: RemoteRobot, seconds: float) -> str:
         robot.close()
     grown = (sizes[-1] - sizes[len(sizes) // 4]) / 1e6 if len(sizes) > 3 else 0.0
     profile = guarded.loop.profile()
+    drift = 1e6 * max(errors)[1]
     return (
         f"soak: {steps} steps in {seconds:.0f} s, {unsafe} unsafe commands, faults "
-        f"{dict(faults)}, memory grew by {grown:.2f} MB, period off by "
-        f"{1e6 * max(errors)[1]:.1f} ppm in the longest stretch, {profile.overruns} overruns, p99 "
+        f"{dict(faults)}, memory grew by {grown:.2f} MB, period off by {drift:.1f} ppm "
+        f"in the longest stretch, {profile.overruns} overruns, p99 "
         f"{profile.p99_us:.0f} µs, packets not used {dict(robot.flaws)}"
     )
 
