@@ -4,8 +4,8 @@
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
 `sensors`, `twins`, `simulators`, `realities`, `gap`, `identification`, `diagnosis`,
-`deployment`, `reports`, `cli`. A room imports only rooms named before it. Names below load their room
-when they are first used, so that importing Realworthy stays cheap.
+`deployment`, `reports`, `cli`. A room imports only rooms named before it. Names below
+load their room when they are first used, so that importing Realworthy stays cheap.
 """
 
 import importlib
