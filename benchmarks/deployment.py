@@ -116,7 +116,7 @@ def clock(work: Callable[[], object], count: int) -> list[float]:
 def measure_inference(seconds: float) -> None:
     """48 → 256 → 256 → 256 → 12, one row; and the guards around it."""
     from realworthy.policies.onnx_file import read_graph
-    from realworthy.policies.runner import sort_ports
+    from realworthy.policies.runner import Runner, sort_ports
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mlp.onnx"
@@ -126,7 +126,7 @@ def measure_inference(seconds: float) -> None:
         row = np.random.default_rng(0).normal(size=(1, 48)).astype(np.float32)
         from realworthy.policies.numpy_runner import NumpyRunner
 
-        runners = {"numpy": NumpyRunner(graph, ports, worlds=1)}
+        runners: dict[str, Runner] = {"numpy": NumpyRunner(graph, ports, worlds=1)}
         try:
             from realworthy.policies.onnx_runner import OnnxRunner
 

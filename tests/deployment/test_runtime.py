@@ -16,7 +16,7 @@ from realworthy.deployment import (
 )
 from realworthy.deployment.preflight import WiggleSettings
 from realworthy.errors import RealworthyError
-from realworthy.policies.contract import JointLimits
+from realworthy.policies.contract import DriveGains, JointLimits
 from realworthy.realities import Noise, Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import load_recording
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
@@ -286,3 +286,50 @@ def test_a_largest_speed_of_the_operator_holds(tmp_path: Path):
         fastest[name] = np.abs(recording.signals["joint.velocity"]).max()
     assert fastest["slow"] < 2
     assert fastest["free"] > 3
+
+
+@pytest.mark.parametrize(
+    ("twin", "kind", "period"),
+    [
+        ("quadruped", "position", 0.02),
+        ("diffdrive", "velocity", 0.02),
+        ("cartpole", "torque", 0.01),
+        ("servo_bench", "voltage", 0.01),
+    ],
+)
+def test_every_kind_of_drive_is_led_and_left(
+    tmp_path: Path, twin: str, kind: str, period: float
+):
+    """A quadruped stands, wheels turn, a cart rests, a servo is pushed a little."""
+    robot = StandIn(reality(twin))
+    info, home = robot.info, robot.read().position
+    joints = tuple(name.removesuffix(".command") for name in info.commands)
+    offset = tuple(home[info.joints.index(j)] for j in joints)
+    plain = examples.contract(
+        twin,
+        joints,
+        kind,
+        offset=offset if kind == "position" else 0.0,
+        period=period,
+        gains={j: DriveGains(kp=25.0, kd=0.6) for j in joints}
+        if kind == "position"
+        else {},
+        limits={j: JointLimits(velocity=20.0, effort=30.0) for j in joints},
+    )
+    push = {"velocity": 2.0, "voltage": 3.0}.get(kind, 0.0)
+    policy = make_policy(
+        tmp_path / "p",
+        msgspec.structs.replace(
+            plain, action=msgspec.structs.replace(plain.action, clip=5.0)
+        ),
+        lambda step, seen: np.full(len(joints), push),
+    )
+    found = run(policy, robot, tmp_path / "t")
+    assert found.is_clean, found.trials
+    recording = load_recording(tmp_path / "t" / "trial_1.npz")
+    turned = recording.signals[f"{joints[0]}.position"]
+    if push:
+        assert turned[-1] - turned[0] > 0.2
+    if twin == "quadruped":
+        assert recording.signals["base.position.z"].min() > 0.2
+        assert found.trials[0].retreated

@@ -7,9 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.deployment import DeploySettings, Outcome, TrialSettings, deploy
+from realworthy.deployment import (
+    DeploySettings,
+    Guarded,
+    Outcome,
+    TrialSettings,
+    deploy,
+)
+from realworthy.deployment.runtime import build_drives
 from realworthy.deployment.signals import EmergencyStop, holding_signals
+from realworthy.deployment.trial import run_trial
+from realworthy.policies import Pilot
 from realworthy.realities import RealityFile, StandIn, make_reality
+from realworthy.recordings import load_recording
 from realworthy.robots import Command, Mode
 from realworthy.robots.clock import SteppedClock
 
@@ -140,3 +150,69 @@ def test_an_emergency_stop_by_the_operator_stops_at_once(tmp_path: Path, press):
 def _is_back(written: list[int]) -> bool:
     """Some steps after the policy was interrupted, which ran for thirty."""
     return written[-1] > 110
+
+
+def test_a_second_interruption_on_the_way_back_brakes_and_ends_everything(
+    tmp_path: Path,
+):
+    """The trial itself ran its time; Ctrl-C comes while the arm is led back."""
+    robot = Counting(make_reality("it", RealityFile(schema=1, twin="arm")))
+    plain = examples.contract("arm", examples.ARM, "position", offset=examples.ARM_POSE)
+    policy = make_policy(
+        tmp_path / "p", plain, lambda step, seen: np.full(len(examples.ARM), 0.2)
+    )
+    clock = SteppedClock(robot)
+    sleep, sent = clock.sleep_until, []
+
+    def watch(moment: float) -> None:
+        if robot.writes > 125 and not sent:  # 68 to the pose and rest, 50 of the policy
+            sent.append(robot.writes)
+            send(signal.SIGINT)
+        sleep(moment)
+
+    clock.sleep_until = watch
+    trial = TrialSettings(seconds=1, move_seconds=0.5, hold_seconds=0.1)
+    settings = DeploySettings(trial=trial, wiggles=False, trials=3)
+    with pytest.raises(KeyboardInterrupt):
+        deploy(policy, robot, tmp_path / "t", settings=settings, clock=clock)
+    assert robot.writes == sent[0]  # not one command after it
+    assert not (tmp_path / "t" / "trial_2.npz").exists()
+    recording = load_recording(tmp_path / "t" / "trial_1.npz")
+    assert recording.sidecar.notes["outcome"] == "fault"
+    assert "interrupted on the way" in str(recording.sidecar.notes["reason"])
+    robot.wait(0.02)
+    assert robot.read().mode is Mode.DAMP
+
+
+def test_an_interruption_while_a_fault_brakes_is_not_forgotten(tmp_path: Path):
+    """Ctrl-C in the very call that brakes: it brakes, and no other trial begins."""
+    robot = Nervous(make_reality("it", RealityFile(schema=1, twin="pendulum")))
+    plain = examples.contract("pendulum", ("joint",), "torque", scale=2.0)
+    policy = make_policy(tmp_path / "p", plain, lambda step, seen: np.nan)
+    drives = build_drives(plain, robot.info)
+    guarded = Guarded(robot, drives, plain.period, SteppedClock(robot))
+    pilot = Pilot(policy, robot.info)
+    ended = run_trial(guarded, pilot, TrialSettings(seconds=1), speed_share=0.5)
+    assert ended.outcome is Outcome.FAULT
+    assert isinstance(ended.error, KeyboardInterrupt)
+    assert robot.damped >= 2
+    robot.wait(0.02)
+    assert robot.read().mode is Mode.DAMP
+
+
+def test_a_policy_that_takes_its_time_is_not_followed(tmp_path: Path):
+    robot = Counting(make_reality("it", RealityFile(schema=1, twin="pendulum")))
+    plain = examples.contract("pendulum", ("joint",), "torque", scale=2.0)
+    clock = SteppedClock(robot)
+
+    def say(step: int, seen: np.ndarray) -> float:
+        if step == 10:
+            clock.sleep_until(clock.now() + 0.15)
+        return 0.2
+
+    policy = make_policy(tmp_path / "p", plain, say)
+    settings = DeploySettings(trial=TrialSettings(seconds=1), wiggles=False)
+    found = deploy(policy, robot, tmp_path / "t", settings=settings, clock=clock)
+    assert found.trials[0].outcome is Outcome.FAULT
+    assert found.trials[0].reason == "it took 150 ms to choose a command"
+    assert robot.writes == 10

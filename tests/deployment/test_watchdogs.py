@@ -1,6 +1,7 @@
 """Watchdogs trip on what is wrong, in time, and on nothing else."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,3 +205,13 @@ def test_everything_said_is_counted():
         hot = np.array([1.0, 0, 0, 0, 90])
         dogs.judge(Sample(now=k * DT, state=state(k, others=hot)))
     assert dogs.counts == {"temperature.warn": 2, "temperature.damp": 3}
+
+
+def test_the_orientation_of_an_imu_is_watched_where_the_base_has_none():
+    imu = tuple(f"imu_orientation.{axis}" for axis in "wxyz")
+    info = replace(INFO, other_signals=("battery.voltage", *imu))
+    dogs = Watchdogs(info, LIMITS, DT)
+    fallen = np.array([12.0, 0.0, 1.0, 0.0, 0.0])
+    for k in range(3):
+        found = dogs.judge(Sample(now=k * DT, state=state(k, others=fallen)))
+    assert (found.guard, found.reason) == ("tilt", "the base is tilted by 180°")

@@ -97,6 +97,13 @@ def make_drives(
             hint="Guards need one kind: position, velocity, torque or voltage.",
         )
     names = [find_joint(signal, info.joints) for signal in info.commands]
+    if kind == "position" and "" in names:
+        unknown = info.commands[names.index("")]
+        raise RealworthyError(
+            f"Robot '{info.name}' has no joint that '{unknown}' names; guards must "
+            "know where a drive of positions is.",
+            hint=f"Name commands like their joints: {info.joints[0]}.command.",
+        )
     known = () if limits is None else limits.joints
 
     def pick(what: str, default: float) -> Floats:

@@ -16,6 +16,7 @@ from realworthy.deployment.drives import Drives
 from realworthy.deployment.filter import Activations, CommandFilter, FilterSettings
 from realworthy.deployment.log import Entry, Log
 from realworthy.deployment.loop import Loop
+from realworthy.deployment.signals import EmergencyStop
 from realworthy.deployment.state_machine import Machine, Phase
 from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
 from realworthy.robots import Command, Robot, State
@@ -27,7 +28,7 @@ Choose = Callable[[State], Floats]
 """From a measurement to the commands that somebody would like to send."""
 _HELD = 0.5
 """[s] after which a hold that does not end becomes damping."""
-_ATTEMPTS = 3
+_ATTEMPTS = 4
 """Times that braking is tried where the driver itself fails."""
 
 
@@ -72,6 +73,8 @@ class Guarded:
         self._activations = Activations(period, settings.filter)
         self.is_slowed = False
         """Whether the operator asked for less speed than the policy may use."""
+        self.interruption: KeyboardInterrupt | None = None
+        """What the operator pressed while braking went on."""
         self._sequence = 0
         self._held_since: float | None = None
 
@@ -130,6 +133,10 @@ class Guarded:
             return self.fault(decision)
         holds = decision.verdict is Verdict.HOLD
         target = self._hold() if holds else choose(state)
+        took = self.clock.now() - read
+        if took > self.watchdogs.settings.age_trip * self.period:
+            reason = f"it took {1e3 * took:.0f} ms to choose a command"
+            return self.fault(Decision(Verdict.DAMP, "policy_time", reason))
         filtered = self.filter.apply(
             target,
             state.position,
@@ -167,8 +174,8 @@ class Guarded:
         """Brakes at once, or stops; the reason is kept."""
         stops = decision.verdict is Verdict.STOP
         phase = Phase.STOPPED if stops else Phase.FAULT_DAMP
-        self.brake(stops=stops)
         self.machine.change(phase, self.clock.now(), decision.reason)
+        self.brake(stops=stops)
         return decision
 
     def brake(self, *, stops: bool = False) -> str:
@@ -180,9 +187,15 @@ class Guarded:
                     self.robot.stop()
                 else:
                     self.robot.damp()
-                return failure
-            except BaseException as error:  # also a second Ctrl-C: braking comes first
+                break
+            except KeyboardInterrupt as error:  # braking comes first
+                self.interruption = error
+                stops = stops or isinstance(error, EmergencyStop)
+            except BaseException as error:
                 failure = f"braking failed: {error!r}"
+        if stops:
+            reason = "emergency stop"
+            self.machine.change(Phase.STOPPED, self.clock.now(), reason)
         return failure
 
     def _hold(self) -> Floats:

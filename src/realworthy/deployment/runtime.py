@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from realworthy import __version__
@@ -110,6 +111,7 @@ def deploy(
     inputs: Mapping[str, float] | None = None,
     confirm: Confirm | None = None,
     clock: Clock | None = None,
+    heartbeat: Callable[[], float] | None = None,
     tell: Callable[[str], None] = lambda text: None,
     overwrite: bool = False,
 ) -> Deployment:
@@ -117,13 +119,15 @@ def deploy(
 
     `confirm` asks a person before first trials; None goes on without asking, for tests
     and stand-ins. `clock` is the machine's; a stand-in in this process needs a
-    `SteppedClock`. Errors and Ctrl-C are raised again once the robot brakes and the
+    `SteppedClock`. `heartbeat` says how long ago [s] the operator was last heard; None:
+    nobody has to be. Errors and Ctrl-C are raised again once the robot brakes and the
     trial is saved.
     """
     settings = settings or DeploySettings()
     folder = Path(folder)
     _check(settings, folder, overwrite)
     info, contract = robot.info, policy.contract
+    fingerprint = hashlib.sha256(policy.path.read_bytes()).hexdigest()
     pilot = Pilot(policy, info)
     pilot.set_inputs(inputs or {})
     drives = build_drives(contract, info, speed=settings.speed)
@@ -147,6 +151,7 @@ def deploy(
                 limits=build_drives(contract, info).limits(info),
             )
             guarded.is_slowed = settings.speed is not None
+            guarded.beat = heartbeat or guarded.beat
             return guarded
 
         if not _agrees(confirm, staging, "look at it and move each joint a little"):
@@ -165,7 +170,13 @@ def deploy(
             guarded = guard()
             ended = run_trial(guarded, pilot, settings.trial, speed_share=share)
             lates.append(guarded)
-            sidecar = _describe(policy, info, guarded, ended, share, settings.notes)
+            sidecar = _describe(policy, info, guarded, ended, share)
+            notes = {
+                "policy_sha256": fingerprint,
+                "operator": settings.notes,
+                **sidecar.notes,
+            }
+            sidecar = msgspec.structs.replace(sidecar, notes=notes)
             result = _keep(guarded, ended, share, folder, number, sidecar, overwrite)
             trials.append(result)
             tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
@@ -284,7 +295,6 @@ def _describe(
     guarded: Guarded,
     ended: Ended,
     share: float,
-    notes: str,
 ) -> Sidecar:
     """What a recording cannot say by itself: header of a trial."""
     contract = policy.contract
@@ -307,7 +317,6 @@ def _describe(
             "robot": info.name,
             "task": contract.task,
             "policy": policy.path.name,
-            "policy_sha256": hashlib.sha256(policy.path.read_bytes()).hexdigest(),
             "outcome": ended.outcome.value,
             "reason": ended.reason,
             "speed_share": share,
@@ -315,7 +324,6 @@ def _describe(
             "phases": changes,
             "interventions": _count(guarded),
             "realworthy": __version__,
-            "operator": notes,
         },
     )
 

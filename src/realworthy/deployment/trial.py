@@ -87,9 +87,14 @@ def run_trial(
         except BaseException as error:
             ended = Ended(Outcome.ERROR, f"{type(error).__name__}: {error}", error)
         retreated, failure = leave(guarded, pose, settings.move_seconds, signals)
-        error = ended.error or signals.to_error()
-    is_stopped = guarded.machine.phase is Phase.STOPPED
-    outcome = Outcome.STOPPED if is_stopped else ended.outcome
+        error = ended.error or guarded.interruption or signals.to_error()
+    outcome = ended.outcome
+    if guarded.machine.phase is Phase.STOPPED:
+        outcome, error = Outcome.STOPPED, None
+    elif outcome is Outcome.DONE and failure:
+        outcome = Outcome.FAULT
+    if outcome is Outcome.DONE and error is not None:
+        outcome = Outcome.INTERRUPTED
     reason = "; ".join(filter(None, [ended.reason, failure]))
     return Ended(outcome, reason, error, retreated)
 
@@ -110,6 +115,9 @@ def leave(
             retreated, failure = not decision.is_fault, decision.reason
     except EmergencyStop:
         failure = stop_now(guarded)
+    except KeyboardInterrupt as error:
+        guarded.interruption = error
+        failure = "interrupted on the way to the safe pose"
     except BaseException as error:
         failure = f"on the way to the safe pose: {error!r}"
     failed = guarded.brake(stops=guarded.machine.phase is Phase.STOPPED)

@@ -24,7 +24,6 @@ _SLACK = 0.05
 """[rad] by which a robot that rested outside its range may sag when it is led back."""
 _ROUND_TRIP = 0.15
 """[s] within which a command should show in the robot's mode, at the latest."""
-_ORIENTATION = tuple(f"base.orientation.{axis}" for axis in "wxyz")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -101,8 +100,7 @@ class Watchdogs:
         signals = info.other_signals
         self._hot = [i for i, s in enumerate(signals) if s.endswith(".temperature")]
         self._signals = signals
-        known = all(name in signals for name in _ORIENTATION)
-        self._upright = [signals.index(name) for name in _ORIENTATION] if known else []
+        self._upright = _find_orientation(signals)
         self.freshness = Freshness()
         self._frozen = _Frozen(self.settings)
         self._over: Counter[str] = Counter()
@@ -274,6 +272,16 @@ class Watchdogs:
         over = age > self.settings.operator_trip
         reason = f"the operator was last heard {age:.1f} s ago"
         return Decision(Verdict.HOLD if over else Verdict.WARN, "operator", reason)
+
+
+def _find_orientation(signals: tuple[str, ...]) -> list[int]:
+    """Places of w, x, y, z of the base's orientation, or an IMU's; none: empty."""
+    owners = [name.removesuffix(".w") for name in signals if name.endswith("tion.w")]
+    for owner in sorted(owners, key=lambda name: name != "base.orientation"):
+        names = [f"{owner}.{axis}" for axis in "wxyz"]
+        if owner.endswith("orientation") and all(name in signals for name in names):
+            return [signals.index(name) for name in names]
+    return []
 
 
 @dataclass(slots=True)
