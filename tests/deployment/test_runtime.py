@@ -16,7 +16,7 @@ from realworthy.deployment import (
 )
 from realworthy.deployment.preflight import WiggleSettings
 from realworthy.errors import RealworthyError
-from realworthy.policies.contract import DriveGains, JointLimits
+from realworthy.policies.contract import DriveGains, JointLimits, Normaliser
 from realworthy.realities import Noise, Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import load_recording
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
@@ -333,3 +333,33 @@ def test_every_kind_of_drive_is_led_and_left(
     if twin == "quadruped":
         assert recording.signals["base.position.z"].min() > 0.2
         assert found.trials[0].retreated
+
+
+def test_what_is_unlike_training_ends_a_trial(tmp_path: Path):
+    """Speeds were within a thousandth of zero in training; last actions do not count."""
+    narrow = (1e-3,) * 3
+    wide = (100.0, 100.0, 1e-3)
+    for name, sd, outcome in (
+        ("narrow", narrow, Outcome.FAULT),
+        ("wide", wide, Outcome.DONE),
+    ):
+        plain = examples.contract(
+            "pendulum",
+            ("joint",),
+            "torque",
+            scale=2.0,
+            normaliser=Normaliser(mean=(0.0,) * 3, sd=sd),
+        )
+        policy = make_policy(tmp_path / "p", plain, lambda step, seen: 0.5)
+        found = run(policy, StandIn(reality("pendulum")), tmp_path / name)
+        assert found.trials[0].outcome is outcome
+    reason = load_recording(tmp_path / "narrow" / "trial_1.npz").sidecar.notes["reason"]
+    assert "unlike its training" in str(reason)
+
+
+def test_nobody_is_told_of_slow_trials_that_are_not(tmp_path: Path):
+    plain = examples.contract("pendulum", ("joint",), "torque", limits={})
+    policy = make_policy(tmp_path / "p", plain, lambda step, seen: 0.1)
+    told: list[str] = []
+    run(policy, StandIn(reality("pendulum")), tmp_path / "t", tell=told.append)
+    assert any("not slowed" in text for text in told)

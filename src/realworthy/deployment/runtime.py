@@ -139,6 +139,8 @@ def deploy(
     lates: list[Guarded] = []
     declined = False
     tell(SOFTWARE_STOP)
+    if staging.speed_share < 1 and np.isinf(drives.speed).any():
+        tell("No limit of speed is known: first trials are not slowed. Give --speed.")
     with real_time(settings.real_time) as refused:
 
         def guard() -> Guarded:

@@ -17,7 +17,7 @@ from realworthy.deployment.guarded import Guarded
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.signals import EmergencyStop, Signals, holding_signals
 from realworthy.deployment.state_machine import Phase
-from realworthy.policies import Pilot
+from realworthy.policies import Contract, Linear, Pilot
 from realworthy.robots import State
 
 Floats = NDArray[np.float64]
@@ -191,8 +191,11 @@ class _Choosing:
         self._order = np.array(order)
         self._offset = np.array(action.offset)
         self._scale = np.array(action.scale)
-        self._mean = None if normaliser is None else np.array(normaliser.mean)
-        self._sd = None if normaliser is None else np.array(normaliser.sd)
+        self._judged = _find_unbounded(contract)
+        self._mean = self._sd = None
+        if normaliser is not None:
+            self._mean = np.array(normaliser.mean)[self._judged]
+            self._sd = np.array(normaliser.sd)[self._judged]
 
     def __call__(self, state: State) -> Floats:
         pilot, log = self._pilot, self._guarded.log
@@ -200,7 +203,8 @@ class _Choosing:
         log.observations.append(np.array(pilot.observation))
         log.actions.append(np.array(pilot.action))
         if self._mean is not None and self._sd is not None:
-            self._guarded.deviation = (pilot.observation - self._mean) / self._sd
+            seen = pilot.observation[self._judged]
+            self._guarded.deviation = (seen - self._mean) / self._sd
         return commands
 
     def settle(self) -> None:
@@ -211,3 +215,20 @@ class _Choosing:
             scale = np.where(self._scale == 0, 1.0, self._scale)
             used = (sent - self._offset) / scale
             self._pilot.used = np.where(self._scale == 0, self._pilot.used, used)
+
+
+def _find_unbounded(contract: Contract) -> NDArray[np.bool_]:
+    """(width,) which numbers of an observation can be unlike training at all.
+
+    Sines, directions and actions are bounded, and a start that a policy soon leaves is
+    rare among them in training: far from the mean, and nothing strange.
+    """
+    actions = set(contract.action.names)
+    parts = [
+        np.full(
+            term.width * term.history,
+            isinstance(term, Linear) and actions.isdisjoint(term.signals),
+        )
+        for term in contract.terms
+    ]
+    return np.concatenate(parts)
