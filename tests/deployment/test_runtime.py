@@ -336,7 +336,7 @@ def test_every_kind_of_drive_is_led_and_left(
 
 
 def test_what_is_unlike_training_ends_a_trial(tmp_path: Path):
-    """Speeds were within a thousandth of zero in training; last actions do not count."""
+    """Speeds were within a thousandth in training; last actions do not count."""
     narrow = (1e-3,) * 3
     wide = (100.0, 100.0, 1e-3)
     for name, sd, outcome in (

@@ -14,7 +14,7 @@ from realworthy.deployment import (
     TrialSettings,
     deploy,
 )
-from realworthy.deployment.runtime import build_drives
+from realworthy.deployment.drives import build_drives
 from realworthy.deployment.signals import EmergencyStop, holding_signals
 from realworthy.deployment.trial import run_trial
 from realworthy.policies import Pilot

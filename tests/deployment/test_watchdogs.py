@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 
 from realworthy.deployment.decision import Verdict
-from realworthy.deployment.watchdogs import (
-    Freshness,
-    Sample,
-    Watchdogs,
-    WatchdogSettings,
-)
+from realworthy.deployment.freshness import Freshness
+from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
 from realworthy.robots import Mode, RobotInfo, State
 from realworthy.robots.guard import Limits
 

@@ -15,13 +15,9 @@ from realworthy.deployment.decision import Decision, Verdict
 from realworthy.deployment.drives import Drives, make_drives
 from realworthy.deployment.filter import CommandFilter, Filtered, FilterSettings
 from realworthy.deployment.guarded import Guarded, GuardSettings
+from realworthy.deployment.keeping import TrialResult
 from realworthy.deployment.loop import Jitter, Loop, RealTimeSettings, real_time
-from realworthy.deployment.runtime import (
-    Deployment,
-    DeploySettings,
-    TrialResult,
-    deploy,
-)
+from realworthy.deployment.runtime import Deployment, DeploySettings, deploy
 from realworthy.deployment.staging import StagingSettings
 from realworthy.deployment.state_machine import Machine, Phase
 from realworthy.deployment.trial import Outcome, TrialSettings

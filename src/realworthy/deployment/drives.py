@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
+from realworthy.policies import Contract
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import RobotInfo
 from realworthy.robots.guard import Limits
 
 Floats = NDArray[np.float64]
+_UNSTATED_SPEED = 2 * np.pi
+"""[rad/s] of position drives whose contract states no speed."""
+_BRAKING = 10.0
+"""[1/s] acceleration with which a joint can brake, per its speed, where nobody says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,3 +145,36 @@ def find_joint(signal: str, joints: Sequence[str]) -> str:
     """The joint that a command names; empty where it names none."""
     name = signal.partition(".command")[0]
     return name if name in joints else ""
+
+
+def build_drives(
+    contract: Contract, info: RobotInfo, *, speed: float | None = None
+) -> Drives:
+    """What bounds commands: the contract's limits, within what the robot takes."""
+    limits = find_limits(contract, speed=speed)
+    kp = {name: gains.kp for name, gains in contract.gains.items()}
+    kd = {name: gains.kd for name, gains in contract.gains.items()}
+    return make_drives(info, limits, kp=kp, kd=kd, kind=contract.command_kind)
+
+
+def find_limits(contract: Contract, *, speed: float | None = None) -> Limits:
+    """What training assumed of the joints; ±inf where it knew no limit.
+
+    Position drives without a speed get one turn a second: a rate has to be limited.
+    """
+
+    def pick(what: str, unstated: float) -> np.ndarray:
+        found = [getattr(contract.limits.get(j), what, None) for j in contract.joints]
+        return np.array([unstated if v is None else v for v in found], dtype=float)
+
+    is_servo = contract.command_kind == "position"
+    fastest = pick("velocity", _UNSTATED_SPEED if is_servo else np.inf)
+    fastest = np.minimum(fastest, np.inf if speed is None else speed)
+    return Limits(
+        joints=contract.joints,
+        lower=pick("lower", -np.inf),
+        upper=pick("upper", np.inf),
+        speed=fastest,
+        acceleration=_BRAKING * fastest,
+        torque=pick("effort", np.inf),
+    )

@@ -8,17 +8,21 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from realworthy import __version__
 from realworthy.artefacts import check_free
-from realworthy.deployment.drives import Drives, make_drives
+from realworthy.deployment.drives import build_drives
 from realworthy.deployment.guarded import Guarded, GuardSettings
+from realworthy.deployment.keeping import (
+    TrialResult,
+    describe_trial,
+    keep_trial,
+    trial_paths,
+)
 from realworthy.deployment.loop import Jitter, RealTimeSettings, pool, real_time
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.preflight import Check, WiggleSettings, check_states, wiggle
 from realworthy.deployment.signals import EmergencyStop, holding_signals
 from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import (
-    Ended,
     Outcome,
     TrialSettings,
     find_pose,
@@ -27,19 +31,12 @@ from realworthy.deployment.trial import (
     stop_now,
 )
 from realworthy.errors import RealworthyError
-from realworthy.policies import Contract, Pilot, Policy
-from realworthy.recordings import Recording, Sidecar, save_recording
-from realworthy.recordings.sidecar import Gains
-from realworthy.robots import Robot, RobotInfo
+from realworthy.policies import Pilot, Policy
+from realworthy.robots import Robot
 from realworthy.robots.clock import Clock, MonotonicClock
-from realworthy.robots.guard import Limits
 
 Confirm = Callable[[str], bool]
 """Asks a person; whether the answer was yes."""
-_UNSTATED_SPEED = 2 * np.pi
-"""[rad/s] of position drives whose contract states no speed."""
-_BRAKING = 10.0
-"""[1/s] acceleration with which a joint can brake, per its speed, where nobody says."""
 SOFTWARE_STOP = (
     "Software stops are never the only stop: keep a hand on the robot's own "
     "emergency stop."
@@ -62,23 +59,6 @@ class DeploySettings:
     """[rad/s] largest speed of every joint, where it is less than the contract's."""
     notes: str = ""
     """Of the operator: payload, firmware, weather."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialResult:
-    """One trial."""
-
-    recording: Path | None
-    """None where it ended before two commands were sent."""
-    outcome: Outcome
-    reason: str
-    interventions: dict[str, int]
-    """Filter stage or watchdog → steps in which it acted."""
-    seconds: float
-    """For which commands were sent."""
-    speed_share: float
-    retreated: bool
-    """Whether the robot was led back to its safe pose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,14 +152,16 @@ def deploy(
             guarded = guard()
             ended = run_trial(guarded, pilot, settings.trial, speed_share=share)
             lates.append(guarded)
-            sidecar = _describe(policy, info, guarded, ended, share)
+            sidecar = describe_trial(policy, info, guarded, ended, share)
             notes = {
                 "policy_sha256": fingerprint,
                 "operator": settings.notes,
                 **sidecar.notes,
             }
             sidecar = msgspec.structs.replace(sidecar, notes=notes)
-            result = _keep(guarded, ended, share, folder, number, sidecar, overwrite)
+            result = keep_trial(
+                guarded, ended, share, folder, number, sidecar, overwrite
+            )
             trials.append(result)
             tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
             staging.count(is_clean=ended.outcome is Outcome.DONE)
@@ -193,39 +175,6 @@ def deploy(
         loop=pool([guarded.loop for guarded in lates]),
         refused=refused,
         declined=declined,
-    )
-
-
-def build_drives(
-    contract: Contract, info: RobotInfo, *, speed: float | None = None
-) -> Drives:
-    """What bounds commands: the contract's limits, within what the robot takes."""
-    limits = find_limits(contract, speed=speed)
-    kp = {name: gains.kp for name, gains in contract.gains.items()}
-    kd = {name: gains.kd for name, gains in contract.gains.items()}
-    return make_drives(info, limits, kp=kp, kd=kd, kind=contract.command_kind)
-
-
-def find_limits(contract: Contract, *, speed: float | None = None) -> Limits:
-    """What training assumed of the joints; ±inf where it knew no limit.
-
-    Position drives without a speed get one turn a second: a rate has to be limited.
-    """
-
-    def pick(what: str, unstated: float) -> np.ndarray:
-        found = [getattr(contract.limits.get(j), what, None) for j in contract.joints]
-        return np.array([unstated if v is None else v for v in found], dtype=float)
-
-    is_servo = contract.command_kind == "position"
-    fastest = pick("velocity", _UNSTATED_SPEED if is_servo else np.inf)
-    fastest = np.minimum(fastest, np.inf if speed is None else speed)
-    return Limits(
-        joints=contract.joints,
-        lower=pick("lower", -np.inf),
-        upper=pick("upper", np.inf),
-        speed=fastest,
-        acceleration=_BRAKING * fastest,
-        torque=pick("effort", np.inf),
     )
 
 
@@ -283,78 +232,5 @@ def _check(settings: DeploySettings, folder: Path, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise RealworthyError(f"'{folder}' is a file, not a folder.")
     for number in range(1, settings.trials + 1):
-        for path in _paths(folder, number):
+        for path in trial_paths(folder, number):
             check_free(path, overwrite=overwrite)
-
-
-def _paths(folder: Path, number: int) -> tuple[Path, Path]:
-    return folder / f"trial_{number}.npz", folder / f"trial_{number}.log.npz"
-
-
-def _describe(
-    policy: Policy,
-    info: RobotInfo,
-    guarded: Guarded,
-    ended: Ended,
-    share: float,
-) -> Sidecar:
-    """What a recording cannot say by itself: header of a trial."""
-    contract = policy.contract
-    changes = [
-        f"{change.time:.3f} {change.before} → {change.after} {change.reason}".rstrip()
-        for change in guarded.machine.changes
-    ]
-    run_from = next(
-        (e.state.time for e in guarded.log.entries if e.phase == "run"), None
-    )
-    return Sidecar(
-        twin=contract.twin.reference,
-        command_kind=contract.command_kind,
-        rate=1 / contract.period,
-        gains={
-            name: Gains(kp=gains.kp, kd=gains.kd)
-            for name, gains in contract.gains.items()
-        },
-        notes={
-            "robot": info.name,
-            "task": contract.task,
-            "policy": policy.path.name,
-            "outcome": ended.outcome.value,
-            "reason": ended.reason,
-            "speed_share": share,
-            "run_from": run_from,
-            "phases": changes,
-            "interventions": _count(guarded),
-            "realworthy": __version__,
-        },
-    )
-
-
-def _keep(
-    guarded: Guarded,
-    ended: Ended,
-    share: float,
-    folder: Path,
-    number: int,
-    sidecar: Sidecar,
-    overwrite: bool,
-) -> TrialResult:
-    path, log_path = _paths(folder, number)
-    recording: Recording | None = guarded.log.to_recording(guarded.robot.info, sidecar)
-    if recording is not None:
-        save_recording(recording, path, overwrite=overwrite)
-        guarded.log.save(log_path, overwrite=overwrite)
-    return TrialResult(
-        recording=None if recording is None else path,
-        outcome=ended.outcome,
-        reason=ended.reason,
-        interventions=_count(guarded),
-        seconds=0.0 if recording is None else recording.duration,
-        speed_share=share,
-        retreated=ended.retreated,
-    )
-
-
-def _count(guarded: Guarded) -> dict[str, int]:
-    filtered = {f"filter.{name}": n for name, n in guarded.filter.counts.items()}
-    return {**filtered, **guarded.watchdogs.counts}

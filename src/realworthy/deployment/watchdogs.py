@@ -8,14 +8,14 @@ count at once.
 
 import math
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.deployment.decision import FINE, Decision, Verdict, worst
+from realworthy.deployment.freshness import Freshness, Frozen
 from realworthy.robots import Mode, RobotInfo, State
-from realworthy.robots.clock import Ages
 from realworthy.robots.guard import Limits
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Watchdogs:
         self._signals = signals
         self._upright = _find_orientation(signals)
         self.freshness = Freshness()
-        self._frozen = _Frozen(self.settings)
+        self._frozen = Frozen(self.settings.frozen_travel, self.settings.frozen_for)
         self._over: Counter[str] = Counter()
         self._late: deque[bool] = deque(maxlen=max(1, round(1 / period)))
         self._strange: deque[float] = deque(maxlen=max(1, round(0.5 / period)))
@@ -120,7 +120,7 @@ class Watchdogs:
         ]
         if not worst(decisions).is_fault:
             decisions += [
-                self._frozen.judge(sample),
+                self._frozen.judge(sample.state, sample.command),
                 *self._judge_limits(sample.state),
                 self._judge_tilt(sample.state),
                 self._judge_overruns(sample.overrun),
@@ -282,73 +282,3 @@ def _find_orientation(signals: tuple[str, ...]) -> list[int]:
         if owner.endswith("orientation") and all(name in signals for name in names):
             return [signals.index(name) for name in names]
     return []
-
-
-@dataclass(slots=True)
-class Freshness:
-    """How old the newest state is, on our clock, whatever the robot's clock says."""
-
-    _ages: Ages = field(default_factory=Ages)
-    _newest: float = -math.inf
-    """[s] robot's time."""
-
-    def update(self, now: float, state: State) -> float:
-        """[s] since the state was measured, the quickest way not counted."""
-        if not math.isfinite(state.time):
-            return math.inf
-        if state.time > self._newest:
-            self._newest = state.time
-            return self._ages.join(now, state.time)
-        return self._ages.find(now, self._newest)
-
-
-@dataclass(slots=True)
-class _Frozen:
-    """A robot that repeats itself: new stamps, old numbers."""
-
-    settings: WatchdogSettings
-    _seen: State | None = None
-    _since: float = 0.0
-    """[s] robot's time, since when positions are the same."""
-    _command: Floats | None = None
-    """The first one sent since then."""
-    _changed: float = math.inf
-    """[s] robot's time, when commands first differed from it."""
-
-    def judge(self, sample: Sample) -> Decision:
-        state, seen = sample.state, self._seen
-        if seen is None or (state.position != seen.position).any():
-            self._begin(sample)
-            return FINE
-        elapsed = state.time - self._since
-        travel = float(np.abs(state.velocity).max(initial=0.0)) * elapsed
-        if travel > self.settings.frozen_travel:
-            reason = f"positions did not change for {1e3 * elapsed:.0f} ms of motion"
-            return Decision(Verdict.DAMP, "frozen", reason)
-        if (
-            (state.velocity != seen.velocity).any()
-            or (state.torque != seen.torque).any()
-            or (state.others != seen.others).any()
-        ):
-            self._begin(sample)
-            return FINE
-        if self._differs(sample.command) and self._changed == math.inf:
-            self._changed = state.time
-        if state.time - self._changed > self.settings.frozen_for:
-            reason = f"no number changed for {1e3 * elapsed:.0f} ms of commands"
-            return Decision(Verdict.DAMP, "frozen", reason)
-        return FINE
-
-    def _begin(self, sample: Sample) -> None:
-        self._seen, self._since = sample.state, sample.state.time
-        self._command, self._changed = sample.command, math.inf
-
-    def _differs(self, command: Floats | None) -> bool:
-        """Whether a command is another than the first one, by more than rounding."""
-        if command is None or self._command is None:
-            return False
-        return bool(np.abs(command - self._command).max(initial=0.0) > _ANOTHER)
-
-
-_ANOTHER = 1e-3
-"""By which commands differ that should show in what is measured."""
