@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import gc
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -64,7 +65,8 @@ class Loop:
     _index: int = 0
     _first: float = 0.0
     _next: float | None = None
-    _late: list[float] = field(default_factory=list)
+    _late: "array[float]" = field(default_factory=lambda: array("d"))
+    """Eight bytes a beat: six megabytes an hour at 200 Hz."""
 
     def __post_init__(self) -> None:
         if not 0 < self.period < 10:
