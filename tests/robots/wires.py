@@ -56,7 +56,8 @@ class Obedient(Robot):
 
     def write(self, command: Command) -> None:
         self.calls.append("write")
-        self.mode, self.values = Mode.RUN, np.array(command.values)
+        if self.mode is not Mode.STOPPED and np.isfinite(command.values).all():
+            self.mode, self.values = Mode.RUN, np.array(command.values)
 
     def wait(self, seconds: float) -> None:
         self.time += seconds
