@@ -11,7 +11,7 @@ import pytest
 HEAVY = ("mujoco", "torch", "scipy", "pyarrow", "rich", "tyro", "numpy", "warp", "yaml")
 ROBOT_ROOMS = (
     *("parameters", "recordings", "robots", "actuators", "sensors"),
-    *("residuals", "policies"),
+    *("residuals", "policies", "deployment"),
 )
 
 

@@ -4,14 +4,15 @@
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
 `sensors`, `twins`, `simulators`, `realities`, `gap`, `identification`, `diagnosis`,
-`reports`, `cli`. A room imports only rooms named before it. Names below load their room
-when they are first used, so that importing Realworthy stays cheap.
+`deployment`, `reports`, `cli`. A room imports only rooms named before it. Names below
+load their room when they are first used, so that importing Realworthy stays cheap.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from realworthy.deployment import deploy as deploy
     from realworthy.diagnosis import diagnose as diagnose
     from realworthy.gap import measure as measure
     from realworthy.identification import calibrate as calibrate
@@ -29,6 +30,7 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "calibrate": "identification",
+    "deploy": "deployment",
     "diagnose": "diagnosis",
     "measure": "gap",
     "Belief": "parameters",

@@ -67,14 +67,23 @@ def test_a_robot_that_the_guard_stops_is_a_negative_verdict(
 
 def test_an_address_that_nobody_can_reach(run: Run, tmp_path: Path):
     sway(tmp_path / "sway.csv")
-    run("record", "sway.csv", "--robot", "udp://10.0.0.1:7000").check_mistake(
-        "RealworthyError: 'udp://10.0.0.1:7000' is not an address that can be reached "
-        "yet.\n  Try sim:REALITY, such as sim:pendulum_1_easy. All: realworthy show "
-        "realities\n"
+    run("record", "sway.csv", "--robot", "tcp://10.0.0.1:7000").check_mistake(
+        "RealworthyError: 'tcp://10.0.0.1:7000' is not an address of a robot.\n"
+        "  Try sim:REALITY, such as sim:pendulum_1_easy (realworthy show realities), "
+        "or udp://HOST:PORT or zenoh:NAME of a robot on the wire (realworthy robot).\n"
     )
     told = run("record", "sway.csv", "--robot", "sim:pendulum_1_esy")
     assert told.status == 2
     assert "Nearest: 'pendulum_1_easy'" in told.err
+
+
+def test_a_robot_that_does_not_answer(run: Run, tmp_path: Path):
+    sway(tmp_path / "sway.csv")
+    run("record", "sway.csv", "--robot", "udp://127.0.0.1:9").check_mistake(
+        "RobotSilent: No robot answered within 2 s.\n"
+        "  Is it on, and is the address right? A robot with a key answers only who has "
+        "the same one.\n"
+    )
 
 
 def test_a_motion_of_another_robot(run: Run, tmp_path: Path):

@@ -33,3 +33,4 @@ SidecarFile = Annotated[
 Flag = Annotated[
     bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")
 ]
+KeyFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]

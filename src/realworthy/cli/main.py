@@ -13,10 +13,12 @@ import tyro
 
 from realworthy.cli.calibrate import Calibrate
 from realworthy.cli.convert import Convert
+from realworthy.cli.deploy import Deploy
 from realworthy.cli.diagnose import Diagnose
 from realworthy.cli.excite import Excite
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
+from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
 from realworthy.cli.train import Train
 from realworthy.errors import RealworthyError
@@ -43,6 +45,8 @@ COMMANDS: dict[str, type[Command]] = {
     "record": Record,
     "calibrate": Calibrate,
     "train": Train,
+    "robot": RobotCommand,
+    "deploy": Deploy,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import UnknownName
-from realworthy.robots.robot import State
+from realworthy.robots.robot import Mode, State
 
 Floats = NDArray[np.float64]
 _ROWS = 3
 """Rows in a row that must be over a limit: one odd sample is noise."""
+_SILENT = 20
+"""Rows in a row without a new measurement: nobody is there any more."""
 _NEGLIGIBLE = 1e-6
 """Share of a limit by which rounding may exceed it."""
 
@@ -94,7 +96,8 @@ class Limits:
 
 
 class Guard:
-    """Watches measured position, speed and torque of a robot's joints.
+    """Watches measured position, speed and torque of a robot's joints, and that it is
+    still there.
 
     A limit counts as exceeded after three measurements in a row beyond it.
     """
@@ -104,9 +107,16 @@ class Guard:
         self.limits = limits
         self._places = [list(joints).index(joint) for joint in limits.joints]
         self._count = 0
+        self._time, self._silent = -np.inf, 0
 
     def judge(self, state: State) -> str:
         """Why to stop now; empty while all is well."""
+        if state.mode is Mode.STOPPED:
+            return "the robot is in emergency stop"
+        self._silent = 0 if state.time > self._time else self._silent + 1
+        self._time = max(self._time, state.time)
+        if self._silent >= _SILENT:
+            return "the robot sends no new measurements"
         values = (state.position, state.velocity, state.torque)
         if not all(np.isfinite(v[self._places]).all() for v in values):
             return "the robot reports values that are not numbers"

@@ -1,0 +1,204 @@
+"""`realworthy deploy`: a policy on a robot, guarded, one recording per trial."""
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from realworthy.cli.arguments import Flag, JsonFile, KeyFile
+
+if TYPE_CHECKING:
+    from realworthy.deployment import Deployment
+
+Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """Guarded trials of a policy on a robot; the robot brakes in every way out."""
+
+    policy: Annotated[
+        Path,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
+    ]
+    """A .onnx file with its contract inside, or beside it."""
+    robot: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
+    """sim:REALITY, udp://HOST:PORT or zenoh:NAME."""
+    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("trials")
+    """Where recordings go: trial_1.npz and, beside it, trial_1.log.npz."""
+    trials: int = 1
+    """How many."""
+    seconds: float = 10.0
+    """For which the policy runs in each."""
+    input: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE…", help_behavior_hint="")
+    ] = ()
+    """What the policy is told, such as goal.x=1.5."""
+    speed: Number = None
+    """Largest speed of every joint [rad/s], where it is less than the contract's."""
+    clean_before: int = 0
+    """Trials without a fault that it has had on this robot: first ones are slow."""
+    yes: Flag = False
+    """Ask nobody: you agree to every trial, and stand beside the robot."""
+    no_wiggle: Flag = False
+    """Do not move each joint alone first."""
+    engine: Annotated[
+        Literal["onnxruntime", "numpy"] | None, tyro.conf.arg(help_behavior_hint="")
+    ] = None
+    """What runs the network; onnxruntime where it is installed."""
+    key: KeyFile = None
+    """File with the key that a robot on the wire shares."""
+    reset_stop: Flag = False
+    """A robot in emergency stop may move again: you have looked at it."""
+    fifo: int = 0
+    """Real-time priority, 1 … 99; needs rights."""
+    core: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
+    """Processor to stay on."""
+    lock_memory: Flag = False
+    """Keep all memory resident."""
+    notes: str = ""
+    """Kept with every recording: payload, firmware, who."""
+    overwrite: Flag = False
+    """Replace existing files."""
+    json: JsonFile = None
+    """Also write what was done, for programs."""
+
+    def run(self) -> int:
+        from realworthy.cli.output import json_file
+        from realworthy.cli.robots import open_robot
+        from realworthy.deployment import (
+            DeploySettings,
+            RealTimeSettings,
+            StagingSettings,
+            TrialSettings,
+            deploy,
+        )
+        from realworthy.policies import load_policy
+
+        inputs = parse_inputs(self.input)
+        policy = load_policy(self.policy, engine=self.engine)
+        settings = DeploySettings(
+            trials=self.trials,
+            trial=TrialSettings(seconds=self.seconds),
+            staging=StagingSettings(clean_before=self.clean_before),
+            wiggles=not self.no_wiggle,
+            real_time=RealTimeSettings(
+                fifo_priority=self.fifo, core=self.core, lock_memory=self.lock_memory
+            ),
+            speed=self.speed,
+            notes=self.notes,
+        )
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
+            asks = not self.yes and not opened.is_stand_in
+            if asks:
+                check_person()
+            found = deploy(
+                policy,
+                opened.robot,
+                self.output,
+                settings=settings,
+                inputs=inputs,
+                confirm=ask if asks else None,
+                clock=opened.clock,
+                tell=partial(print, flush=True),
+                overwrite=self.overwrite,
+            )
+            save(to_tree(found))
+        print_deployment(found)
+        return 0 if found.is_clean else 1
+
+
+def ask(question: str) -> bool:
+    """Asks at the terminal; anything but yes is no."""
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def check_person() -> None:
+    """Raises where nobody could answer."""
+    from realworthy.errors import RealworthyError
+
+    if not sys.stdin.isatty():
+        raise RealworthyError(
+            "A person must agree to the first trials, and there is no terminal to ask.",
+            hint="Where you stand beside the robot and agree to all: --yes",
+        )
+
+
+def parse_inputs(texts: tuple[str, ...]) -> dict[str, float]:
+    """`NAME=VALUE` … as a mapping."""
+    from realworthy.errors import RealworthyError
+
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise RealworthyError(
+                f"--input takes NAME=VALUE, not '{text}'.",
+                hint="Try: --input goal.x=1.5",
+            )
+    return found
+
+
+def to_tree(found: "Deployment") -> dict[str, object]:
+    """What programs may rely on: `trials`, `loop`, `checks`."""
+    return {
+        "trials": [
+            {
+                "recording": trial.recording,
+                "outcome": trial.outcome.value,
+                "reason": trial.reason,
+                "interventions": trial.interventions,
+                "seconds": trial.seconds,
+                "speed_share": trial.speed_share,
+                "retreated": trial.retreated,
+            }
+            for trial in found.trials
+        ],
+        "loop": found.loop,
+        "checks": list(found.checks),
+        "declined": found.declined,
+        "refused": list(found.refused),
+    }
+
+
+def print_deployment(found: "Deployment") -> None:
+    """Trials, what guards did, and how punctual the loop was."""
+    from realworthy.cli.printing import emit_note, emit_table
+
+    emit_table(
+        "Trials",
+        ("recording", "outcome", "speed", "seconds [s]", "guards", "why"),
+        [
+            (
+                str(trial.recording or ""),
+                trial.outcome.value,
+                f"{trial.speed_share:.0%}",
+                trial.seconds,
+                ", ".join(f"{k} {n}" for k, n in trial.interventions.items()) or "none",
+                trial.reason,
+            )
+            for trial in found.trials
+        ],
+    )
+    loop = found.loop
+    if loop.beats:
+        print(
+            f"Loop: {loop.beats} steps, late by {loop.p50_us:.0f} µs (half), "
+            f"{loop.p99_us:.0f} µs (99 %), {loop.max_us:.0f} µs (most); "
+            f"{loop.overruns} overruns, {loop.skipped} steps left out"
+        )
+    for text in found.refused:
+        emit_note(f"The system refused {text}.", style="yellow")
+    if failed := [check for check in found.checks if not check.passed]:
+        emit_note(f"Not started: {failed[0].name}: {failed[0].text}.", style="yellow")
+    if found.declined:
+        emit_note("Not started: the operator said no.", style="yellow")

@@ -1,0 +1,86 @@
+"""Whether measurements are fresh: how old the newest is, and whether it is real."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.deployment.decision import FINE, Decision, Verdict
+from realworthy.robots import State
+from realworthy.robots.clock import Ages
+
+Floats = NDArray[np.float64]
+_ANOTHER = 1e-3
+"""By which commands differ that should show in what is measured."""
+
+
+@dataclass(slots=True)
+class Freshness:
+    """How old the newest state is, on our clock, whatever the robot's clock says."""
+
+    _ages: Ages = field(default_factory=Ages)
+    _newest: float = -math.inf
+    """[s] robot's time."""
+
+    def update(self, now: float, state: State) -> float:
+        """[s] since the state was measured, the quickest way not counted."""
+        if not math.isfinite(state.time):
+            return math.inf
+        if state.time > self._newest:
+            self._newest = state.time
+            return self._ages.join(now, state.time)
+        return self._ages.find(now, self._newest)
+
+
+@dataclass(slots=True)
+class Frozen:
+    """A robot that repeats itself: new stamps, old numbers."""
+
+    travel: float
+    """[rad] that a joint should have gone, by its own velocity, while its position
+    never changed."""
+    patience: float
+    """[s] for which every measured number is the same while commands change."""
+    _seen: State | None = None
+    _since: float = 0.0
+    """[s] robot's time, since when positions are the same."""
+    _command: Floats | None = None
+    """The first one sent since then."""
+    _changed: float = math.inf
+    """[s] robot's time, when commands first differed from it."""
+
+    def judge(self, state: State, command: Floats | None) -> Decision:
+        """Trips where numbers stay that should not; `command` is the one sent last."""
+        seen = self._seen
+        if seen is None or (state.position != seen.position).any():
+            self._begin(state, command)
+            return FINE
+        elapsed = state.time - self._since
+        fastest = float(np.abs(state.velocity).max(initial=0.0))
+        if fastest * elapsed > self.travel:
+            reason = f"positions did not change for {1e3 * elapsed:.0f} ms of motion"
+            return Decision(Verdict.DAMP, "frozen", reason)
+        if (
+            (state.velocity != seen.velocity).any()
+            or (state.torque != seen.torque).any()
+            or (state.others != seen.others).any()
+        ):
+            self._begin(state, command)
+            return FINE
+        if self._differs(command) and self._changed == math.inf:
+            self._changed = state.time
+        if state.time - self._changed > self.patience:
+            reason = f"no number changed for {1e3 * elapsed:.0f} ms of commands"
+            return Decision(Verdict.DAMP, "frozen", reason)
+        return FINE
+
+    def _begin(self, state: State, command: Floats | None) -> None:
+        self._seen, self._since = state, state.time
+        self._command, self._changed = command, math.inf
+
+    def _differs(self, command: Floats | None) -> bool:
+        """Whether a command is another than the first one, by more than rounding."""
+        if command is None or self._command is None:
+            return False
+        return bool(np.abs(command - self._command).max(initial=0.0) > _ANOTHER)

@@ -1,0 +1,217 @@
+"""One guarded connection to a robot: every command passes the same gate.
+
+`Guarded.step` is the only place from which deployment writes to a robot. It reads,
+lets the watchdogs judge, asks for a target, filters it, and sends what is left; on a
+fault it sends nothing, brakes and says why.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.deployment.decision import Decision, Verdict, worst
+from realworthy.deployment.drives import Drives
+from realworthy.deployment.filter import Activations, CommandFilter, FilterSettings
+from realworthy.deployment.log import Entry, Log
+from realworthy.deployment.loop import Loop
+from realworthy.deployment.signals import EmergencyStop
+from realworthy.deployment.state_machine import Machine, Phase
+from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
+from realworthy.robots import Command, Robot, State
+from realworthy.robots.clock import Clock
+from realworthy.robots.guard import Limits
+
+Floats = NDArray[np.float64]
+Choose = Callable[[State], Floats]
+"""From a measurement to the commands that somebody would like to send."""
+_HELD = 0.5
+"""[s] after which a hold that does not end becomes damping."""
+_ATTEMPTS = 4
+"""Times that braking is tried where the driver itself fails."""
+
+
+@dataclass(kw_only=True, slots=True)
+class GuardSettings:
+    """How tight the guards are."""
+
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    watchdogs: WatchdogSettings = field(default_factory=WatchdogSettings)
+
+
+class Guarded:
+    """A robot, its clock and its guards, from `connect` to `brake`."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        drives: Drives,
+        period: float,
+        clock: Clock,
+        settings: GuardSettings | None = None,
+        *,
+        limits: Limits | None = None,
+    ) -> None:
+        """`limits` are those of the hardware; by default what bounds commands."""
+        settings = settings or GuardSettings()
+        self.robot, self.drives, self.clock, self.period = robot, drives, clock, period
+        self.machine = Machine()
+        self.loop = Loop(period, clock)
+        self.filter = CommandFilter(drives, period, settings.filter)
+        self.watchdogs = Watchdogs(
+            robot.info,
+            limits or drives.limits(robot.info),
+            period,
+            settings.watchdogs,
+        )
+        self.log = Log()
+        self.deviation: Floats | None = None
+        """Of the last observation from training, in standard deviations."""
+        self.beat: Callable[[], float | None] = lambda: None
+        """[s] since the operator was last heard; None where nobody has to be."""
+        self._activations = Activations(period, settings.filter)
+        self.is_slowed = False
+        """Whether the operator asked for less speed than the policy may use."""
+        self.interruption: KeyboardInterrupt | None = None
+        """What the operator pressed while braking went on."""
+        self._sequence = 0
+        self._held_since: float | None = None
+
+    def connect(self) -> State:
+        """Connects; the robot brakes and is measured."""
+        self.robot.connect()
+        self.machine.change(Phase.PASSIVE, self.clock.now())
+        state = self.robot.read()
+        self.start_from(state)
+        return state
+
+    def start_from(self, state: State) -> None:
+        """What is followed already: where the robot is, or nothing."""
+        is_position = self.drives.kind == "position"
+        at = self.drives.of_joints(state.position)
+        self.filter.reset(at if is_position else np.zeros(self.drives.width))
+
+    def step(
+        self,
+        choose: Choose,
+        *,
+        speed_share: float = 1.0,
+        is_policy: bool = False,
+        rest: Floats | None = None,
+    ) -> Decision:
+        """One beat: GO where a command was sent; from DAMP on the robot brakes.
+
+        `is_policy` adds what only a policy is held to: it must not lean on its limits.
+        `rest` (joints,) is where a robot lay that is led back, be it out of range.
+        """
+        beat = self.loop.wait()
+        if not self.machine.may_follow:
+            reason = f"no command may be sent in phase {self.machine.phase}"
+            return self.fault(Decision(Verdict.DAMP, "phase", reason))
+        state = self.robot.read()
+        read = self.clock.now()
+        sample = Sample(
+            now=read,
+            state=state,
+            command=self.filter.last,
+            overrun=beat.overrun,
+            late=beat.late,
+            deviation=self.deviation if is_policy else None,
+            operator_age=self.beat(),
+        )
+        self.watchdogs.rest = rest
+        at = None if rest is None else self.drives.of_joints(rest)
+        decision = worst(
+            [
+                self.watchdogs.judge(sample),
+                self.watchdogs.judge_following(read, state),
+            ]
+        )
+        decision = self._judge_hold(decision, read)
+        if decision.is_fault:
+            return self.fault(decision)
+        holds = decision.verdict is Verdict.HOLD
+        target = self._hold() if holds else choose(state)
+        took = self.clock.now() - read
+        if took > self.watchdogs.settings.age_trip * self.period:
+            reason = f"it took {1e3 * took:.0f} ms to choose a command"
+            return self.fault(Decision(Verdict.DAMP, "policy_time", reason))
+        filtered = self.filter.apply(
+            target,
+            state.position,
+            state.velocity,
+            speed_share=speed_share,
+            widen=None if at is None else (at, at),
+        )
+        if is_policy and not holds:
+            slowed = speed_share < 1 or self.is_slowed
+            expected = ("rate", "speed") if slowed else ()
+            leaning = self._activations.judge(filtered.acted, expected=expected)
+            decision = worst([filtered.decision, leaning, decision])
+        else:
+            decision = worst([filtered.decision, decision])
+        if decision.is_fault or filtered.command is None:
+            return self.fault(decision)
+        self._sequence += 1
+        self.robot.write(Command(sequence=self._sequence, values=filtered.command))
+        self.log.append(
+            Entry(
+                read=read,
+                sent=self.clock.now(),
+                late=beat.late,
+                phase=self.machine.phase,
+                state=state,
+                target=target,
+                command=filtered.command,
+                acted=filtered.acted,
+                verdict=decision.verdict,
+            )
+        )
+        return decision
+
+    def fault(self, decision: Decision) -> Decision:
+        """Brakes at once, or stops; the reason is kept."""
+        stops = decision.verdict is Verdict.STOP
+        phase = Phase.STOPPED if stops else Phase.FAULT_DAMP
+        self.machine.change(phase, self.clock.now(), decision.reason)
+        self.brake(stops=stops)
+        return decision
+
+    def brake(self, *, stops: bool = False) -> str:
+        """Makes the robot brake, or stop, whatever its driver does; what failed."""
+        failure = ""
+        for attempt in range(_ATTEMPTS):
+            try:
+                if stops or (attempt == _ATTEMPTS - 1 and failure):
+                    self.robot.stop()
+                else:
+                    self.robot.damp()
+                break
+            except KeyboardInterrupt as error:  # braking comes first
+                self.interruption = error
+                stops = stops or isinstance(error, EmergencyStop)
+            except BaseException as error:
+                failure = f"braking failed: {error!r}"
+        if stops:
+            reason = "emergency stop"
+            self.machine.change(Phase.STOPPED, self.clock.now(), reason)
+        return failure
+
+    def _hold(self) -> Floats:
+        assert self.filter.last is not None
+        if self.drives.kind == "position":
+            return self.filter.last
+        return np.zeros(self.drives.width)
+
+    def _judge_hold(self, decision: Decision, now: float) -> Decision:
+        """A hold that lasts, or that a drive without a place to hold cannot do."""
+        if decision.verdict is not Verdict.HOLD:
+            self._held_since = None
+            return decision
+        if self._held_since is None:
+            self._held_since = now
+        cannot = self.drives.kind in ("torque", "voltage")
+        if cannot or now - self._held_since > _HELD:
+            return Decision(Verdict.DAMP, decision.guard, decision.reason)
+        return decision

@@ -1,0 +1,236 @@
+"""`deploy`: a policy on a robot, guarded, trial by trial, each kept as a recording."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from realworthy.artefacts import check_free
+from realworthy.deployment.drives import build_drives
+from realworthy.deployment.guarded import Guarded, GuardSettings
+from realworthy.deployment.keeping import (
+    TrialResult,
+    describe_trial,
+    keep_trial,
+    trial_paths,
+)
+from realworthy.deployment.loop import Jitter, RealTimeSettings, pool, real_time
+from realworthy.deployment.motions import hold, move_to
+from realworthy.deployment.preflight import Check, WiggleSettings, check_states, wiggle
+from realworthy.deployment.signals import EmergencyStop, holding_signals
+from realworthy.deployment.staging import Staging, StagingSettings
+from realworthy.deployment.trial import (
+    Outcome,
+    TrialSettings,
+    find_pose,
+    leave,
+    run_trial,
+    stop_now,
+)
+from realworthy.errors import RealworthyError
+from realworthy.policies import Pilot, Policy
+from realworthy.robots import Robot
+from realworthy.robots.clock import Clock, MonotonicClock
+
+Confirm = Callable[[str], bool]
+"""Asks a person; whether the answer was yes."""
+SOFTWARE_STOP = (
+    "Software stops are never the only stop: keep a hand on the robot's own "
+    "emergency stop."
+)
+
+
+@dataclass(kw_only=True, slots=True)
+class DeploySettings:
+    """Of all trials together."""
+
+    trials: int = 1
+    trial: TrialSettings = field(default_factory=TrialSettings)
+    staging: StagingSettings = field(default_factory=StagingSettings)
+    guards: GuardSettings = field(default_factory=GuardSettings)
+    wiggles: bool = True
+    """Whether every joint is moved a little alone before the first trial."""
+    wiggle: WiggleSettings = field(default_factory=WiggleSettings)
+    real_time: RealTimeSettings = field(default_factory=RealTimeSettings)
+    speed: float | None = None
+    """[rad/s] largest speed of every joint, where it is less than the contract's."""
+    notes: str = ""
+    """Of the operator: payload, firmware, weather."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What came of it."""
+
+    checks: tuple[Check, ...]
+    """Before the first trial."""
+    trials: tuple[TrialResult, ...]
+    loop: Jitter
+    refused: tuple[str, ...]
+    """What the operating system did not give."""
+    declined: bool
+    """Whether the operator said no."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether everything was allowed to happen and did."""
+        good = all(trial.outcome is Outcome.DONE for trial in self.trials)
+        checked = all(check.passed for check in self.checks)
+        return good and checked and not self.declined and bool(self.trials)
+
+
+def deploy(
+    policy: Policy,
+    robot: Robot,
+    folder: Path | str,
+    *,
+    settings: DeploySettings | None = None,
+    inputs: Mapping[str, float] | None = None,
+    confirm: Confirm | None = None,
+    clock: Clock | None = None,
+    heartbeat: Callable[[], float] | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    overwrite: bool = False,
+) -> Deployment:
+    """Runs guarded trials; `folder` gets `trial_1.npz`, `trial_1.log.npz`, …
+
+    `confirm` asks a person before first trials; None goes on without asking, for tests
+    and stand-ins. `clock` is the machine's; a stand-in in this process needs a
+    `SteppedClock`. `heartbeat` says how long ago [s] the operator was last heard; None:
+    nobody has to be. Errors and Ctrl-C are raised again once the robot brakes and the
+    trial is saved.
+    """
+    settings = settings or DeploySettings()
+    folder = Path(folder)
+    _check(settings, folder, overwrite)
+    info, contract = robot.info, policy.contract
+    fingerprint = hashlib.sha256(policy.path.read_bytes()).hexdigest()
+    pilot = Pilot(policy, info)
+    pilot.set_inputs(inputs or {})
+    drives = build_drives(contract, info, speed=settings.speed)
+    clock = clock or MonotonicClock()
+    staging = Staging(settings.staging)
+    folder.mkdir(parents=True, exist_ok=True)
+    checks: list[Check] = []
+    trials: list[TrialResult] = []
+    lates: list[Guarded] = []
+    declined = False
+    tell(SOFTWARE_STOP)
+    if staging.speed_share < 1 and np.isinf(drives.speed).any():
+        tell("No limit of speed is known: first trials are not slowed. Give --speed.")
+    with real_time(settings.real_time) as refused:
+
+        def guard() -> Guarded:
+            guarded = Guarded(
+                robot,
+                drives,
+                contract.period,
+                clock,
+                settings.guards,
+                limits=build_drives(contract, info).limits(info),
+            )
+            guarded.is_slowed = settings.speed is not None
+            guarded.beat = heartbeat or guarded.beat
+            return guarded
+
+        if not _agrees(confirm, staging, "look at it and move each joint a little"):
+            declined = True
+        else:
+            checks = _check_robot(guard(), pilot, settings)
+            for check in checks:
+                tell(f"{'ok' if check.passed else 'NO'}  {check.name}: {check.text}")
+        ready = not declined and all(check.passed for check in checks)
+        for number in range(1, settings.trials + 1) if ready else ():
+            share = staging.speed_share
+            wish = f"run trial {number} at {share:.0%} of its speed"
+            if not _agrees(confirm, staging, wish):
+                declined = True
+                break
+            guarded = guard()
+            ended = run_trial(guarded, pilot, settings.trial, speed_share=share)
+            lates.append(guarded)
+            sidecar = describe_trial(policy, info, guarded, ended, share)
+            notes = {
+                "policy_sha256": fingerprint,
+                "operator": settings.notes,
+                **sidecar.notes,
+            }
+            sidecar = msgspec.structs.replace(sidecar, notes=notes)
+            result = keep_trial(
+                guarded, ended, share, folder, number, sidecar, overwrite
+            )
+            trials.append(result)
+            tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
+            staging.count(is_clean=ended.outcome is Outcome.DONE)
+            if ended.error is not None:
+                raise ended.error
+            if ended.outcome is Outcome.STOPPED:
+                break
+    return Deployment(
+        checks=tuple(checks),
+        trials=tuple(trials),
+        loop=pool([guarded.loop for guarded in lates]),
+        refused=refused,
+        declined=declined,
+    )
+
+
+def _check_robot(
+    guarded: Guarded, pilot: Pilot, settings: DeploySettings
+) -> list[Check]:
+    """Looks at the robot, moves its joints a little, and brakes in any case."""
+    pose = find_pose(guarded, pilot)
+    checks: list[Check] = []
+    with holding_signals() as signals:
+        try:
+            with signals.let_in():
+                guarded.connect()
+                checks += check_states(guarded)
+                if settings.wiggles and all(check.passed for check in checks):
+                    guarded.start_from(guarded.robot.read())
+                    checks += _wiggle(guarded, pose, settings)
+        except EmergencyStop:
+            stop_now(guarded)
+            raise
+        finally:
+            leave(guarded, None, settings.trial.move_seconds, signals)
+        if (error := signals.to_error()) is not None:
+            raise error
+    return checks
+
+
+def _wiggle(
+    guarded: Guarded, pose: np.ndarray | None, settings: DeploySettings
+) -> list[Check]:
+    if pose is not None:
+        decision = move_to(guarded, pose, least=settings.trial.move_seconds)
+        if decision.is_fault:
+            return [Check("default pose", False, decision.reason)]
+    target = np.zeros(guarded.drives.width) if pose is None else pose
+    seconds = settings.trial.hold_seconds if pose is not None else 0.0
+    decision = hold(guarded, target, seconds=seconds)
+    if decision.is_fault:
+        return [Check("default pose", False, decision.reason)]
+    return wiggle(guarded, settings.wiggle)
+
+
+def _agrees(confirm: Confirm | None, staging: Staging, wish: str) -> bool:
+    if confirm is None or not staging.needs_agreement:
+        return True
+    return confirm(f"The robot will {wish}. Go on?")
+
+
+def _check(settings: DeploySettings, folder: Path, overwrite: bool) -> None:
+    """Raises before anything moves where results could not be kept."""
+    if settings.trials < 1:
+        raise RealworthyError(f"{settings.trials} trials are none.")
+    if not 0 < settings.trial.seconds < 1e6:
+        raise RealworthyError(f"A trial cannot last {settings.trial.seconds:g} s.")
+    if folder.exists() and not folder.is_dir():
+        raise RealworthyError(f"'{folder}' is a file, not a folder.")
+    for number in range(1, settings.trials + 1):
+        for path in trial_paths(folder, number):
+            check_free(path, overwrite=overwrite)

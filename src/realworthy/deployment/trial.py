@@ -1,0 +1,234 @@
+"""One trial: from off to off, whatever happens in between.
+
+PASSIVE, MOVE_TO_DEFAULT, HOLD, RUN, and then, in every case: back to the safe pose if
+the robot can still be led there, and braking. Faults end a trial with their reason;
+exceptions and Ctrl-C pass the same way out and are handed on. Ctrl-\\ stops at once.
+"""
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.deployment.decision import Decision, Verdict
+from realworthy.deployment.guarded import Guarded
+from realworthy.deployment.motions import hold, move_to
+from realworthy.deployment.signals import EmergencyStop, Signals, holding_signals
+from realworthy.deployment.state_machine import Phase
+from realworthy.policies import Contract, Linear, Pilot
+from realworthy.robots import State
+
+Floats = NDArray[np.float64]
+_WARM_UP = 3
+"""Times that a policy is asked before it counts: libraries load, memory is taken."""
+
+
+class Outcome(enum.StrEnum):
+    """How a trial ended."""
+
+    DONE = "done"
+    """It ran its time."""
+    FAULT = "fault"
+    """A guard ended it."""
+    STOPPED = "stopped"
+    """Emergency stop; a person must reset it."""
+    INTERRUPTED = "interrupted"
+    """Ctrl-C or SIGTERM."""
+    ERROR = "error"
+    """Something raised."""
+
+
+@dataclass(kw_only=True, slots=True)
+class TrialSettings:
+    """How long, how far, how fast."""
+
+    seconds: float = 10.0
+    """For which the policy runs."""
+    move_seconds: float = 2.5
+    """Least time for the way to the default pose, and back."""
+    hold_seconds: float = 0.5
+    """Of rest before the policy runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a trial ended, why, and what it left for whoever called."""
+
+    outcome: Outcome
+    reason: str
+    error: BaseException | None = None
+    retreated: bool = False
+    """Whether the robot was led back to its safe pose."""
+
+
+def run_trial(
+    guarded: Guarded, pilot: Pilot, settings: TrialSettings, *, speed_share: float
+) -> Ended:
+    """Runs a policy once; the robot brakes when this returns, whatever happened.
+
+    Nothing is raised: errors and interruptions are in what is returned.
+    """
+    pose = find_pose(guarded, pilot)
+    ended = Ended(Outcome.DONE, "")
+    with holding_signals() as signals:
+        try:
+            with signals.let_in():
+                decision = _run(guarded, pilot, settings, speed_share, pose)
+            if decision.is_fault:
+                stops = decision.verdict is Verdict.STOP
+                outcome = Outcome.STOPPED if stops else Outcome.FAULT
+                ended = Ended(outcome, decision.reason)
+        except EmergencyStop:
+            ended = Ended(Outcome.STOPPED, stop_now(guarded))
+        except KeyboardInterrupt as error:
+            ended = Ended(Outcome.INTERRUPTED, "interrupted", error)
+        except BaseException as error:
+            ended = Ended(Outcome.ERROR, f"{type(error).__name__}: {error}", error)
+        retreated, failure = leave(guarded, pose, settings.move_seconds, signals)
+        error = ended.error or guarded.interruption or signals.to_error()
+    outcome = ended.outcome
+    if guarded.machine.phase is Phase.STOPPED:
+        outcome, error = Outcome.STOPPED, None
+    elif outcome is Outcome.DONE and failure:
+        outcome = Outcome.FAULT
+    if outcome is Outcome.DONE and error is not None:
+        outcome = Outcome.INTERRUPTED
+    reason = "; ".join(filter(None, [ended.reason, failure]))
+    return Ended(outcome, reason, error, retreated)
+
+
+def leave(
+    guarded: Guarded, pose: Floats | None, seconds: float, signals: Signals
+) -> tuple[bool, str]:
+    """The way out: to the safe pose where that is possible, then braking, always.
+
+    Whether the pose was reached, and what failed. Signals cut in on the way to the
+    pose only, and then the robot brakes at once.
+    """
+    retreated, failure = False, ""
+    try:
+        if pose is not None and guarded.machine.may_follow:
+            with signals.let_in():
+                decision = move_to(guarded, pose, least=seconds)
+            retreated, failure = not decision.is_fault, decision.reason
+    except EmergencyStop:
+        failure = stop_now(guarded)
+    except KeyboardInterrupt as error:
+        guarded.interruption = error
+        failure = "interrupted on the way to the safe pose"
+    except BaseException as error:
+        failure = f"on the way to the safe pose: {error!r}"
+    failed = guarded.brake(stops=guarded.machine.phase is Phase.STOPPED)
+    now = guarded.clock.now()
+    guarded.machine.change(Phase.PASSIVE, now)
+    guarded.machine.change(Phase.OFF, now)
+    try:
+        guarded.robot.close()
+    except BaseException as error:  # it was told to brake already
+        failed = failed or f"closing failed: {error!r}"
+    return retreated, "; ".join(filter(None, [failure, failed]))
+
+
+def stop_now(guarded: Guarded) -> str:
+    """Emergency stop by the operator; the reason."""
+    reason = "emergency stop by the operator"
+    guarded.fault(Decision(Verdict.STOP, "operator", reason))
+    return reason
+
+
+def find_pose(guarded: Guarded, pilot: Pilot) -> Floats | None:
+    """(commands,) of a zero action, where those are positions; None otherwise."""
+    action = pilot.policy.contract.action
+    if guarded.drives.kind != "position":
+        return None
+    by_name = dict(zip(action.commands, action.offset, strict=True))
+    return np.array([by_name[name] for name in guarded.drives.commands])
+
+
+def _run(
+    guarded: Guarded,
+    pilot: Pilot,
+    settings: TrialSettings,
+    speed_share: float,
+    pose: Floats | None,
+) -> Decision:
+    state = guarded.connect()
+    for _ in range(_WARM_UP):  # while the robot brakes: a first time may take long
+        pilot.act(state)
+    if pose is not None:
+        decision = move_to(guarded, pose, least=settings.move_seconds)
+        if decision.is_fault:
+            return decision
+    still = np.zeros(guarded.drives.width) if pose is None else pose
+    # A drive of torque has nothing to hold with: it brakes until the policy runs.
+    can_hold = guarded.drives.kind in ("position", "velocity")
+    seconds = settings.hold_seconds if can_hold else 0.0
+    decision = hold(guarded, still, seconds=seconds)
+    if decision.is_fault:
+        return decision
+    guarded.machine.change(Phase.RUN, guarded.clock.now())
+    pilot.reset()
+    choose = _Choosing(guarded, pilot)
+    for _ in range(max(1, math.ceil(settings.seconds / guarded.period))):
+        decision = guarded.step(choose, speed_share=speed_share, is_policy=True)
+        if decision.is_fault:
+            return decision
+        choose.settle()
+    return decision
+
+
+class _Choosing:
+    """Asks the pilot, keeps what it saw and said, and tells it what became of it."""
+
+    def __init__(self, guarded: Guarded, pilot: Pilot) -> None:
+        self._guarded, self._pilot = guarded, pilot
+        contract = pilot.policy.contract
+        action, normaliser = contract.action, contract.normaliser
+        self._smooths = action.smoothing < 1
+        order = [guarded.drives.commands.index(name) for name in action.commands]
+        self._order = np.array(order)
+        self._offset = np.array(action.offset)
+        self._scale = np.array(action.scale)
+        self._judged = _find_unbounded(contract)
+        self._mean = self._sd = None
+        if normaliser is not None:
+            self._mean = np.array(normaliser.mean)[self._judged]
+            self._sd = np.array(normaliser.sd)[self._judged]
+
+    def __call__(self, state: State) -> Floats:
+        pilot, log = self._pilot, self._guarded.log
+        commands = pilot.act(state)
+        log.observations.append(np.array(pilot.observation))
+        log.actions.append(np.array(pilot.action))
+        if self._mean is not None and self._sd is not None:
+            seen = pilot.observation[self._judged]
+            self._guarded.deviation = (seen - self._mean) / self._sd
+        return commands
+
+    def settle(self) -> None:
+        """Smoothing goes on from what was sent, not from what was asked."""
+        entry = self._guarded.log.entries[-1]
+        if self._smooths and entry.acted:
+            sent = entry.command[self._order]
+            scale = np.where(self._scale == 0, 1.0, self._scale)
+            used = (sent - self._offset) / scale
+            self._pilot.used = np.where(self._scale == 0, self._pilot.used, used)
+
+
+def _find_unbounded(contract: Contract) -> NDArray[np.bool_]:
+    """(width,) which numbers of an observation can be unlike training at all.
+
+    Sines, directions and actions are bounded, and a start that a policy soon leaves is
+    rare among them in training: far from the mean, and nothing strange.
+    """
+    actions = set(contract.action.names)
+    parts = [
+        np.full(
+            term.width * term.history,
+            isinstance(term, Linear) and actions.isdisjoint(term.signals),
+        )
+        for term in contract.terms
+    ]
+    return np.concatenate(parts)
