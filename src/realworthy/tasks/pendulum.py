@@ -82,7 +82,8 @@ class PendulumSwingUp(Task):
             angle, speed = _from_upright(scene), scene.qvel[:, 0]
             energy = 0.5 * inertia * speed**2 + lever * (torch.cos(angle) - 1)
             pump = torch.where(energy < 0.02 * lever, 1.0, -0.3) * self.torque
-            torque = pump * torch.where(speed >= 0, 1.0, -1.0)
+            falling = speed + 0.1 * torch.sin(angle)  # where it rests, it is let go
+            torque = pump * torch.where(falling >= 0, 1.0, -1.0)
             catch = -(4 * lever * angle + math.sqrt(8 * lever * inertia) * speed)
             catch = catch + friction * torch.tanh(20 * speed)
             is_near = (angle.abs() < 0.4) & (speed.abs() < 2.5)
