@@ -13,8 +13,8 @@ _SPAN = 0.05
 """[s] over which positions are smoothed to differentiate them."""
 _NEARER = 0.25
 """Share of the squared distance of recorded velocities that slopes may explain."""
-_EXACT = 1e-6
-"""[rad or m] of noise below which a simulator wrote the recording, and all is exact."""
+_EXACT = 5e-5
+"""[rad or m] of noise below which velocities are exact, as a simulator writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ def estimate_states(track: Track, floor: NoiseFloor) -> States:
     their own noise and bias explain little of how far both are apart; the bias is what
     slopes over half the time say otherwise.
     """
-    (smooth, slope, curve), (kept, slope_gain, curve_gain) = _fit_cubics(track, _SPAN, 5)
+    (smooth, slope, curve), (kept, slope_gain, curve_gain) = _fit_cubics(
+        track, _SPAN, 5
+    )
     (_, quicker, _), (_, quicker_gain, _) = _fit_cubics(track, _SPAN / 2, 3)
     gains = np.array([slope_gain, quicker_gain])
     raw_sd = np.array([floor.position[joint] for joint in track.joints])

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from realworthy import __version__
 from realworthy.errors import BadRecording
 from realworthy.gap.measure import is_finger
+from realworthy.identification.ahead import SAID, compare_ahead
 from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.division import Division, divide
+from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.informative import choose_pieces
 from realworthy.identification.judging import compare, decide
 from realworthy.identification.leaving_out import LeftOut, leave_out
@@ -29,6 +31,14 @@ from realworthy.identification.progress_file import (
     RoughPart,
     make_key,
 )
+from realworthy.identification.servos import (
+    choose_friction,
+    close_loops,
+    find_servos,
+    list_numbers,
+    with_friction,
+)
+from realworthy.identification.sorting import sort_out
 from realworthy.identification.stages import believe, fit_own, fit_shared
 from realworthy.identification.verdicts import Verdict
 from realworthy.identification.weighing import (
@@ -93,12 +103,14 @@ def calibrate(
     settings, follow = settings or CalibrateSettings(), progress or _ignore
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
+    listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
     work = Progress(keep, make_key(twin, division.fitted, division.held_out, asked))
     joints = find_joints(twin, division.fitted)
     follow(0.02, "choosing")
-    rough, wide = _begin(twin, division, joints, parameters, settings, work, follow)
+    closed = close_loops(twin, (*division.fitted, *division.held_out))
+    rough, wide = _begin(closed, division, joints, parameters, settings, work, follow)
     names = work.done.choice.names if work.done.choice else []
     problem = wide.with_space(rough, names)
     part = _fit(problem, settings, work, follow)
@@ -107,7 +119,10 @@ def calibrate(
     estimates = _list_estimates(twin, problem, fitted, work)
     belief = _add_unseen(rough, fitted.belief, estimates)
     calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
-    errors = compare(twin, calibrated, division.held_out, joints)
+    grows = problem.horizon.grows or wide.grows
+    weigh = compare_ahead if grows else compare
+    errors = weigh(twin, calibrated, division.held_out, joints)
+    ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
     follow(1.0, "done")
     return Calibration(
         outcome=decide(errors, division.held_out, joints),
@@ -122,8 +137,16 @@ def calibrate(
         reduced_chi2=part.reduced_chi2,
         inflation=part.inflation,
         cross_validated=part.folds_rmse,
-        warnings=(*part.warnings, *describe_doubts(estimates, part, division)),
+        warnings=(
+            *doubted,
+            *(work.done.rough.notes if work.done.rough else ()),
+            *((SAID,) if grows else ()),
+            *((describe_scale(ratios),) if ratios else ()),
+            *part.warnings,
+            *describe_doubts(estimates, part, division),
+        ),
         advice=suggest(estimates, division),
+        ratios=ratios,
         seconds=time.perf_counter() - began,
         evaluation_count=part.evaluation_count,
     )
@@ -150,6 +173,8 @@ class _Wide:
     horizon: float | None
     pieces: tuple[int, ...] | None
     is_servo: bool
+    grows: bool = False
+    """Whether errors of a start grow."""
 
     def with_space(self, twin: Twin, names: Sequence[str]) -> Problem:
         cuts = self.pieces is not None and self.is_servo
@@ -177,6 +202,8 @@ def _begin(
     """The twin roughly put right, and the pieces; what to fit is in `work` then."""
     names = tuple(parameters or choose_parameters(twin, joints))
     wide = _choose_pieces(twin, division, joints, names, settings)
+    if find_servos(twin) and parameters is None:
+        twin, names = _settle_friction(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     if work.done.rough is None and shared:
         follow(0.05, "fitting what all joints share")
@@ -207,6 +234,21 @@ def _begin(
     return rough, wide
 
 
+def _settle_friction(
+    twin: Twin, wide: _Wide, work: Progress, follow: Follow
+) -> tuple[Twin, tuple[str, ...]]:
+    """The twin with the friction that recordings ask for, and what to fit of it."""
+    if work.done.rough is None:
+        follow(0.05, "comparing frictions")
+        found = choose_friction(twin, wide.with_space)
+        work.done.rough = RoughPart(
+            found.values, found.weight, found.model, [found.to_words()]
+        )
+        work.save()
+    settled = with_friction(twin, work.done.rough.friction)
+    return settled, list_numbers(settled)
+
+
 def _choose_pieces(
     twin: Twin,
     division: Division,
@@ -217,16 +259,18 @@ def _choose_pieces(
     kinds = {line.joint: line.kind for line in describe_commands(bind(twin))}
     is_servo = all(kinds.get(joint) == "position" for joint in joints)
     fitted = division.fitted
-    wide = _Wide(fitted, joints, None, None, is_servo)
+    whole = np.inf if find_servos(twin) and is_servo else None
+    wide = _Wide(fitted, joints, whole, None, is_servo)
     if sum(r.duration for r in fitted) <= settings.seconds:
         return wide
     horizon = _PIECE
     if not is_servo:
         found = Problem(twin, fitted[0], names, joints=joints).horizon
         horizon = found.seconds if found.grows else _PIECE
-    wide = _Wide(fitted, joints, horizon, None, is_servo)
+    grows = horizon != _PIECE
+    wide = _Wide(fitted, joints, horizon, None, is_servo, grows)
     pieces = choose_pieces(wide.with_space(twin, names), settings.seconds, joints)
-    return _Wide(fitted, joints, horizon, tuple(pieces), is_servo)
+    return _Wide(fitted, joints, horizon, tuple(pieces), is_servo, grows)
 
 
 def _is_shared(name: str, shared: Sequence[str]) -> bool:
@@ -269,7 +313,7 @@ def _list_estimates(
     twin: Twin, problem: Problem, fitted: Weighed, work: Progress
 ) -> tuple[Estimate, ...]:
     made = [
-        judge(problem, fitted, i, before=twin.space[name].nominal)
+        judge(problem, fitted, i, before=_get_nominal(twin, name))
         for i, name in enumerate(problem.space.names)
     ]
     for left in work.done.choice.left_out if work.done.choice else ():
@@ -278,7 +322,7 @@ def _list_estimates(
             Estimate(
                 name=left.name,
                 unit=parameter.unit,
-                before=twin.space[left.name].nominal,
+                before=_get_nominal(twin, left.name),
                 mean=parameter.nominal,
                 sd=left.sd,
                 verdict=Verdict(left.verdict),
@@ -287,6 +331,11 @@ def _list_estimates(
             )
         )
     return tuple(made)
+
+
+def _get_nominal(twin: Twin, name: str) -> float:
+    """What the twin that was given says; 0 of an effect that it lacks."""
+    return twin.space[name].nominal if name in twin.space else 0.0
 
 
 def _add_unseen(

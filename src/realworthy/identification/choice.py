@@ -15,6 +15,7 @@ from realworthy.errors import RealworthyError
 from realworthy.gap.measure import is_finger
 from realworthy.identification.covariance import eliminate_starts
 from realworthy.identification.differences import differentiate
+from realworthy.identification.inertials import list_inertials
 from realworthy.identification.linearised import begin
 from realworthy.identification.problem import Problem
 from realworthy.identification.verdicts import Verdict
@@ -45,8 +46,8 @@ def choose_parameters(
 ) -> tuple[str, ...]:
     """Names of parameters that may be worth fitting, the most important first.
 
-    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then masses
-    where commands are forces, encoder offsets, and rotors.
+    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then centres
+    of mass and masses where commands are forces, encoder offsets, and rotors.
     """
     lines = describe_commands(bind(twin))
     recorded = None if joints is None else set(joints)
@@ -71,7 +72,7 @@ def choose_parameters(
     first.append("all.delay")
     kinds = {kind for _, kind in driven.values()}
     if kinds & {"torque", "voltage"}:
-        first.append("all.mass")
+        first += list_inertials(twin, list(driven)) or ("all.mass",)
     first += [f"{joint}.position.sensor_bias" for joint in driven]
     first += [f"{joint}.armature" for joint in driven]
     names = tuple(n for n in dict.fromkeys(first) if _is_usable(twin, n))
@@ -179,4 +180,5 @@ def _is_usable(twin: Twin, name: str) -> bool:
     if name not in twin.space:
         return False
     parameter: Parameter = twin.space[name]
-    return parameter.kind in ("delay", "sensor_bias") or parameter.nominal > 0
+    placed = parameter.kind in ("delay", "sensor_bias", "centre_of_mass")
+    return placed or parameter.nominal > 0

@@ -21,6 +21,10 @@ class RoughPart(msgspec.Struct, forbid_unknown_fields=True):
     """Name of a joint's own number → value."""
     weight: float
     """Squared size of residuals beside white noise."""
+    friction: str = ""
+    """Model of friction that was chosen for servos."""
+    notes: list[str] = []
+    """What to say of it."""
 
 
 class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):
