@@ -18,9 +18,10 @@ from realworthy.actuators.motors import Thermal
 from realworthy.identification.fit import Fit
 from realworthy.identification.frictions import describe_drive, frictions
 from realworthy.identification.leaving_out import leave_out
+from realworthy.identification.least_squares import polish
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
-from realworthy.identification.stages import believe, fit_own
+from realworthy.identification.stages import believe
 from realworthy.recordings import Recording
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
@@ -35,8 +36,10 @@ _MODELS = ("m1", "m4")
 """Frictions that are compared: dry and viscous, and with load and rest."""
 _BETTER = 0.95
 """Share of the simplest one's held-out error that a richer friction must reach."""
-_COARSE = 0.003
+_COARSE = 0.006
 """[s] of a time step for comparisons."""
+_WEIGHT = 1e3
+"""Squared size of residuals beside white noise that is expected of a servo's replay."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
 
 
@@ -100,7 +103,8 @@ def choose_friction(
     for model in _MODELS:
         tried = with_friction(twin, model)
         problem = pose(_coarsen(tried), list_numbers(tried))
-        fit = fit_own(problem, weight=None, settings=_ROUGH)
+        prior = believe(problem, problem.start_z, _WEIGHT)
+        fit = polish(problem, problem.start_z, prior, _ROUGH)
         errors[model] = _leave_out(problem, fit)
         if best is None or errors[model] < _BETTER * errors[best.model]:
             weight = max(1.0, fit.reduced_chi2 * fit.inflation)
