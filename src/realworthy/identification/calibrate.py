@@ -57,6 +57,8 @@ from realworthy.twins.twin import Evidence, Provenance
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
+_SWING = 1.0
+"""[s] of the pieces of long recordings that no servo holds to its course."""
 _PIECE = 5.0
 """[s] of the pieces of long recordings of servos."""
 _SETTLED = 0.3
@@ -261,12 +263,16 @@ def _choose_pieces(
     fitted = division.fitted
     whole = np.inf if find_servos(twin) and is_servo else None
     wide = _Wide(fitted, joints, whole, None, is_servo)
-    if sum(r.duration for r in fitted) <= settings.seconds:
-        return wide
-    horizon = _PIECE
+    horizon, is_short = _PIECE, True
     if not is_servo:
-        found = Problem(twin, fitted[0], names, joints=joints).horizon
-        horizon = found.seconds if found.grows else _PIECE
+        longest = max(fitted, key=lambda recording: recording.duration)
+        found = Problem(twin, longest, names, joints=joints).horizon
+        horizon = found.seconds if found.grows else _SWING
+        is_short = found.grows or np.isinf(found.seconds)
+    if sum(r.duration for r in fitted) <= settings.seconds:
+        if is_short:
+            return wide
+        return _Wide(fitted, joints, horizon, None, is_servo, grows=True)
     grows = horizon != _PIECE
     wide = _Wide(fitted, joints, horizon, None, is_servo, grows)
     pieces = choose_pieces(wide.with_space(twin, names), settings.seconds, joints)

@@ -34,6 +34,9 @@ _OF_DRIVES = {
 
 A drive's `kd` brakes as the joint's `damping` does: the first that is there counts.
 """
+_ONE_LINK = 2
+"""Inertial numbers of a single link, centre and mass: they tell all that its rotor
+could, which only adds to its inertia."""
 _WORTH = 0.5
 """Share of its size up to which a number's sd makes it worth fitting."""
 _OFFSET, _BELIEVED = 0.15, 9.0
@@ -70,11 +73,13 @@ def choose_parameters(
     first += [f"{joint}.damping" for joint in others]
     first += [f"{joint}.coulomb_friction" for joint in (*driven, *others)]
     first.append("all.delay")
-    kinds = {kind for _, kind in driven.values()}
+    kinds, is_single = {kind for _, kind in driven.values()}, False
     if kinds & {"torque", "voltage"}:
-        first += list_inertials(twin, list(driven)) or ("all.mass",)
+        inertials = list_inertials(twin, list(driven))
+        first += inertials or ("all.mass",)
+        is_single = len(inertials) == _ONE_LINK
     first += [f"{joint}.position.sensor_bias" for joint in driven]
-    first += [f"{joint}.armature" for joint in driven]
+    first += [f"{joint}.armature" for joint in driven if not is_single]
     names = tuple(n for n in dict.fromkeys(first) if _is_usable(twin, n))
     if not names or not (driven or others):
         raise RealworthyError(
