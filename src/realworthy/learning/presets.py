@@ -8,6 +8,7 @@ from realworthy.errors import UnknownName
 from realworthy.learning.ppo import PpoSettings, cpu, small
 from realworthy.tasks.quadruped import quadruped_randomization
 from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.tables import from_belief
 from realworthy.twins import Twin
 
 
@@ -109,6 +110,8 @@ def choose_randomization(task: str, twin: Twin, how: Randomize) -> Randomization
     if how is Randomize.NONE:
         return Randomization()
     preset = find_preset(task).randomize(twin)
-    if how is Randomize.BELIEF or twin.belief_text is not None:
+    if twin.belief_text is not None:  # a calibration knows only what it saw
+        return replace(preset, belief=from_belief(twin).belief)
+    if how is Randomize.BELIEF:
         return replace(preset, belief=twin.belief)
     return preset
