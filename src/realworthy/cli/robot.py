@@ -1,6 +1,7 @@
 """`realworthy robot`: a stand-in robot in a process of its own, in real time."""
 
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 _LARGEST_TICK = 0.005
 """[s]"""
+_HERE = ("localhost", "127.0.0.1", "::1")
+"""Hosts that only this machine reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,11 @@ class RobotCommand:
         if on_link != LinkFaults(seed=self.seed):
             link = FaultyLink(link, on_link)
         server = RobotServer(robot, link, settings)
+        if key is None and address.name not in _HERE:
+            warnings.warn(
+                "without --key anybody on the network can command this robot.",
+                stacklevel=1,
+            )
         print(f"{link.address}  {robot.info.name}", flush=True)
         end = None if self.seconds is None else time.monotonic() + self.seconds
         try:
