@@ -62,10 +62,10 @@ class FaultyLink(Link):
     def receive(self, timeout: float = 0.0) -> tuple[bytes, Hashable] | None:
         end = time.monotonic() + timeout
         while True:
-            now = time.monotonic()
-            self._pass_on(now)
+            self._pass_on(time.monotonic())
             while (found := self._link.receive()) is not None:
                 self._delay(self._coming, *found)
+            now = time.monotonic()
             if self._coming and self._coming[0][0] <= now:
                 _, _, data, peer = heapq.heappop(self._coming)
                 return data, peer
