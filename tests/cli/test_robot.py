@@ -88,6 +88,11 @@ def test_mistakes(run: Run):
         "RealworthyError: Reality 'pendulum_1_easy' is one of 'pendulum', not of 'arm'."
         "\n  All: realworthy show realities\n"
     )
+    told = run("robot", "pendulum", *here, "--deadline", "-1")
+    assert told.status == 2
+    assert "brake after -1 s" in told.err
+    told = run("robot", "pendulum", *here, "--loss", "1.5")
+    assert "cannot lose 1.5 of its packets" in told.err
     told = run("robot", "pendulum", *here, "--stick", "knee")
     assert "robot 'pendulum' has no joint 'knee'" in told.err
     told = run("robot", "pendulum", "--listen", "sim:pendulum_1_easy")

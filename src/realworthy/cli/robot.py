@@ -1,5 +1,6 @@
 """`realworthy robot`: a stand-in robot in a process of its own, in real time."""
 
+import math
 import time
 import warnings
 from dataclasses import dataclass
@@ -47,8 +48,8 @@ class RobotCommand:
     """Standard deviation [s] of how late a packet is, each way."""
     freeze_after: Number = None
     """Seconds after which measurements repeat themselves, with new stamps."""
-    freeze_for: float = 1e9
-    """Seconds for which they do."""
+    freeze_for: Number = None
+    """Seconds for which they do; for good by default."""
     noise: float = 0.0
     """Added to positions [rad], and ten times it to velocities (sd)."""
     heating: float = 0.0
@@ -72,7 +73,7 @@ class RobotCommand:
         faults = RobotFaults(
             noise=self.noise,
             freeze_after=self.freeze_after,
-            freeze_for=self.freeze_for,
+            freeze_for=math.inf if self.freeze_for is None else self.freeze_for,
             stick=self.stick,
             stick_after=self.stick_after,
             heating=self.heating,

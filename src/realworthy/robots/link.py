@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from realworthy.errors import RealworthyError
+
 
 class Link(ABC):
     """A way for packets; trouble on it looks like packets that do not come."""
@@ -39,6 +41,14 @@ class LinkFaults:
     jitter: float = 0.0
     """[s] standard deviation of how much one is late; they may overtake each other."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.loss < 1 and 0 <= self.jitter < 10):
+            raise RealworthyError(
+                f"A link cannot lose {self.loss:g} of its packets with a jitter of "
+                f"{self.jitter:g} s.",
+                hint="loss is a probability below 1, jitter seconds from 0 up to 10.",
+            )
 
 
 class FaultyLink(Link):
