@@ -11,11 +11,11 @@ export MENAGERIE_ROOT ?= $(wildcard ../shared/menagerie)
 demo: $(READY)         ## the circle on the embedded pendulum, in seconds
 	$(BIN)/python recipes/circle.py
 
-test: $(READY)         ## the suite, on all cores
-	$(BIN)/pytest -n auto -m "not slow and not robot"
+test: $(READY)         ## the suite, on all cores; one thread for each worker
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow and not robot"
 
 test-slow: $(READY)    ## proofs that take minutes
-	$(BIN)/pytest -n auto -m "slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "slow"
 
 check: $(READY)        ## format, lint, types, import layers
 	$(BIN)/ruff format --check .
@@ -41,5 +41,5 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Realworthy needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "pip>=25.1"
-	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[train,gpu,ros]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[train,gpu,ros,zenoh,gymnasium,rsl_rl]"
 	touch $(READY)

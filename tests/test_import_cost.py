@@ -10,12 +10,8 @@ import pytest
 
 HEAVY = ("mujoco", "torch", "scipy", "pyarrow", "rich", "tyro", "numpy", "warp", "yaml")
 ROBOT_ROOMS = (
-    "parameters",
-    "recordings",
-    "robots",
-    "actuators",
-    "sensors",
-    "deployment",
+    *("parameters", "recordings", "robots", "actuators", "sensors"),
+    *("residuals", "policies", "deployment"),
 )
 
 

@@ -96,6 +96,11 @@ def test_a_real_arm_is_calibrated_from_the_model_as_published(
     with capsys.disabled():
         print(f"\n  {tree['seconds']:.0f} s: {tree['summary']}")
     assert told.status == 0
-    assert tree["heldout"]["position_rmse"] < 0.0085
+    held = {e["recording"]: e["after"] for e in tree["heldout"]["recordings"]}
+    assert tree["heldout"]["strange"] == ["single_joint_wrist_roll"]  # it stalled
+    assert any("single_joint_wrist_roll" in said for said in tree["warnings"])
+    usual = [held[n] for n in held if n != "single_joint_wrist_roll"]
+    assert sum(usual) / len(usual) < 0.0065
+    assert -0.08 < tree["parameters"]["table.height"]["mean"] < -0.03
     gains = [e["mean"] for n, e in tree["parameters"].items() if n.endswith(".kp")]
     assert all(8 < gain < 60 for gain in gains)  # published: 998

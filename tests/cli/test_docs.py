@@ -40,7 +40,7 @@ def test_every_command_has_a_section():
 
 
 def test_every_option_is_on_the_page():
-    positional = ("what", "name", "recordings", "motion", "policy")
+    positional = ("what", "name", "recordings", "motion", "policy", "task")
     for command in COMMANDS.values():
         assert is_dataclass(command)
         for name in {field.name for field in fields(command)}.difference(positional):

@@ -13,6 +13,7 @@ from realworthy.recordings import Noise as DeclaredNoise
 from realworthy.recordings import Recording, Sidecar
 from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
+from tests.identification import two_joints
 
 JOINT = """
 <mujoco model="joint">
@@ -49,6 +50,14 @@ def joint_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def joint(joint_file: Path) -> Twin:
     return load_twin(joint_file)
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Twin:
+    """An arm of two servos as its maker describes it: gains forty times too high."""
+    path = tmp_path_factory.mktemp("identification") / "arm.xml"
+    path.write_text(two_joints.ARM)
+    return load_twin(path)
 
 
 def multisine(seed: int, seconds: float, *, amplitude: float = 0.5) -> np.ndarray:

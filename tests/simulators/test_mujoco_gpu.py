@@ -112,6 +112,36 @@ def test_reset_takes_masks_rows_and_tensors(simulator):
     assert to_numpy(simulator.array("qpos"))[:, 0] == pytest.approx([0.1, 0.3, 0.2])
 
 
+def test_beginning_is_a_reset_that_leaves_other_worlds_alone():
+    twin = load_twin("quadruped")
+    home = bind(twin).compiled.nominal("own.initial_qpos")
+    qpos = np.tile(home, (3, 1))
+    qpos[:, 2] += [0.02, 0.0, 0.05]
+    qvel = np.zeros((3, 18))
+    qvel[:, 6:] = 0.3
+    mask = torch.tensor([True, False, True])
+    command = torch.tensor(bind(twin).compiled.nominal("own.initial_ctrl"))
+    seen = []
+    for way in ("reset", "begin"):
+        simulator = MujocoGpu(twin, 3, device="cpu", deterministic=True)
+        for _ in range(5):
+            simulator.step(command.repeat(3, 1))
+        before = to_numpy(simulator.array("sensordata")).copy()
+        getattr(simulator, way)(mask, qpos=qpos, qvel=qvel)
+        now = to_numpy(simulator.array("sensordata")).copy()
+        assert np.array_equal(now[1], before[1])
+        of_joints = [
+            i
+            for i, name in enumerate(simulator.signals)
+            if name.endswith((".position", ".velocity")) or "orientation" in name
+        ]
+        simulator.step(command.repeat(3, 1))
+        after = to_numpy(simulator.array("sensordata")).copy()
+        seen.append((now[:, of_joints], after))
+    for first, second in zip(*seen, strict=True):
+        assert np.allclose(first, second, atol=1e-5)
+
+
 def test_positions_set_by_hand_are_followed_after_refresh(simulator):
     simulator.reset()
     simulator.array("qpos")[:, 1] = torch.tensor([0.3, -0.2, 0.1])

@@ -319,6 +319,7 @@ def test_every_writer_has_an_element_somewhere_and_reads_back_its_nominal(arm: T
     only_elsewhere = {
         "resistance",
         "torque_constant",
+        "height",
         "terrain_height",
         "material_colour",
     }

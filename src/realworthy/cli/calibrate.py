@@ -111,6 +111,8 @@ def check_output(path: Path) -> None:
 
 def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
     """What programs may rely on: `parameters`, `heldout`, `seconds`, `twin`."""
+    from realworthy.identification.judging import find_strange
+
     return {
         "twin": None if path is None else str(path),
         "verdict": found.outcome,
@@ -131,6 +133,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "heldout": {
             "position_rmse": found.after,
             "position_rmse_before": found.before,
+            "strange": [error.recording for error in find_strange(found.errors)],
             "by_time": found.is_by_time,
             "recordings": found.errors,
         },

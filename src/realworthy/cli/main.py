@@ -20,6 +20,7 @@ from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
 from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
+from realworthy.cli.train import Train
 from realworthy.errors import RealworthyError
 
 DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
@@ -43,6 +44,7 @@ COMMANDS: dict[str, type[Command]] = {
     "excite": Excite,
     "record": Record,
     "calibrate": Calibrate,
+    "train": Train,
     "robot": RobotCommand,
     "deploy": Deploy,
 }

@@ -17,7 +17,9 @@ TOPICS = {
     "parameters mass --twin arm": "what can be unknown about a twin",
     "realities": "stand-ins for robots, with a truth that only they know",
     "importers": "foreign layouts of recordings",
+    "tasks": "what can be learned; with a name, what a task is made of",
     "run.csv --twin arm": "a recording, and whether it fits a twin",
+    "policy.onnx": "a policy: what it sees, what its actions mean",
 }
 """What to type after `realworthy show`."""
 _SINGULAR = {
@@ -25,25 +27,26 @@ _SINGULAR = {
     "parameter": "parameters",
     "reality": "realities",
     "importer": "importers",
+    "task": "tasks",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """What exists, or what a twin, a recording, a belief or a reality holds."""
+    """What exists, or what a twin, recording, policy, belief or reality holds."""
 
     what: Annotated[
         str,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[WHAT]", help_behavior_hint=""),
     ] = ""
-    """twins, parameters, realities or importers; or a twin; or a file or folder."""
+    """twins, parameters, realities, importers or tasks; or a twin, file or folder."""
     name: Annotated[
         str,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[NAME]", help_behavior_hint=""),
     ] = ""
-    """One twin, reality or importer; or a part of the names of parameters."""
+    """One twin, reality, importer or task; or a part of the names of parameters."""
     twin: TwinName = ""
     """Whose parameters; or the twin that a recording should fit."""
     against: TwinName = ""
@@ -84,6 +87,14 @@ class Show:
             from realworthy.cli import show_recordings
 
             return show_recordings.show_importers(self.name)
+        if topic == "tasks":
+            from realworthy.cli import show_tasks
+
+            return (
+                show_tasks.show_task(self.name)
+                if self.name
+                else show_tasks.show_tasks()
+            )
         if not topic:
             return _show_topics()
         self._check_alone()
@@ -99,6 +110,10 @@ class Show:
 
     def _show_thing(self, what: str) -> object:
         """A twin, or a file by the end of its name."""
+        if what.lower().endswith(".onnx"):
+            from realworthy.cli.show_policies import show_policy
+
+            return show_policy(what)
         if what.endswith(".reality.yaml"):
             from realworthy.cli.show_realities import show_reality
 

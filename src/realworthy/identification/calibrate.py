@@ -4,7 +4,7 @@ import datetime
 import importlib.metadata
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from realworthy import __version__
 from realworthy.errors import BadRecording
 from realworthy.gap.measure import is_finger
+from realworthy.identification.apart import Servo, find_servos
 from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.division import Division, divide
 from realworthy.identification.informative import choose_pieces
-from realworthy.identification.judging import compare, decide
+from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
@@ -29,7 +30,15 @@ from realworthy.identification.progress_file import (
     RoughPart,
     make_key,
 )
-from realworthy.identification.stages import believe, fit_own, fit_shared
+from realworthy.identification.stages import (
+    believe,
+    fit_alone,
+    fit_own,
+    fit_shared,
+    refine,
+    weigh,
+)
+from realworthy.identification.table import NAME, find_table
 from realworthy.identification.verdicts import Verdict
 from realworthy.identification.weighing import (
     Weighed,
@@ -49,11 +58,15 @@ Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
 _PIECE = 5.0
 """[s] of the pieces of long recordings of servos."""
+_WHOLE = 10.0
+"""[s] of the pieces in which joints are looked at one by one."""
 _SETTLED = 0.3
 """[s] after which a servo has forgotten how a piece began."""
 _TOOLS = ("mujoco", "numpy", "scipy")
 _FEW = 4
 """One piece out of so many is enough for a rough fit."""
+_MOST = 0.8
+"""Share of the recorded time that, where it is fitted, tells what all of it tells."""
 _UNSEEN = 0.3
 """sd of the logarithm of a number that was looked for and not told."""
 
@@ -107,6 +120,9 @@ def calibrate(
     estimates = _list_estimates(twin, problem, fitted, work)
     belief = _add_unseen(rough, fitted.belief, estimates)
     calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
+    calibrated = calibrated.with_values(
+        {e.name: e.mean for e in estimates if e.is_fitted}
+    )
     errors = compare(twin, calibrated, division.held_out, joints)
     follow(1.0, "done")
     return Calibration(
@@ -122,7 +138,11 @@ def calibrate(
         reduced_chi2=part.reduced_chi2,
         inflation=part.inflation,
         cross_validated=part.folds_rmse,
-        warnings=(*part.warnings, *describe_doubts(estimates, part, division)),
+        warnings=(
+            *part.warnings,
+            *describe_doubts(estimates, part, division),
+            *describe_strange(errors),
+        ),
         advice=suggest(estimates, division),
         seconds=time.perf_counter() - began,
         evaluation_count=part.evaluation_count,
@@ -162,7 +182,9 @@ class _Wide:
             estimate_starts=not cuts,
             skip=_SETTLED if cuts else 0.0,
         )
-        return problem if self.pieces is None else problem.of_pieces(self.pieces)
+        if self.pieces is None:
+            return problem
+        return problem.of_pieces(self.pieces).levelled()
 
 
 def _begin(
@@ -176,8 +198,22 @@ def _begin(
 ) -> tuple[Twin, _Wide]:
     """The twin roughly put right, and the pieces; what to fit is in `work` then."""
     names = tuple(parameters or choose_parameters(twin, joints))
-    wide = _choose_pieces(twin, division, joints, names, settings)
     shared = () if parameters else share(twin, names)
+    servos = find_servos(twin, joints) if shared else None
+    if servos:
+        brakes = [servo.name_of("damping") for servo in servos]
+        brakes = [n for n in brakes if n not in names and twin.space[n].nominal > 0]
+        names = (*names, *brakes)
+        if work.done.rough is None:
+            follow(0.05, "fitting joints one by one")
+            work.done.rough = _fit_alone(twin, division, names, servos, joints, follow)
+            work.save()
+        part = work.done.rough
+        twin = twin if part.table is None else twin.with_table(part.table)
+        names = names if part.table is None else (*names, NAME)
+        kept = [r for i, r in enumerate(division.fitted) if i not in part.strange]
+        division = replace(division, fitted=tuple(kept))
+    wide = _choose_pieces(twin, division, joints, names, settings)
     if work.done.rough is None and shared:
         follow(0.05, "fitting what all joints share")
         problem = wide.with_space(twin, shared)
@@ -190,12 +226,14 @@ def _begin(
         work.save()
     rough = twin.with_values(work.done.rough.values) if work.done.rough else twin
     if work.done.choice is None:
-        follow(0.2, "asking what the recordings tell")
+        follow(0.25, "asking what the recordings tell")
         kept, left = names, ()
         if parameters is None:
             problem = wide.with_space(rough, names)
+            if work.done.rough and work.done.rough.weight is None:
+                work.done.rough.weight = weigh(problem)
             few = problem.thinned(min(_FEW, len(problem.pieces)))
-            weight = work.done.rough.weight if work.done.rough else 1.0
+            weight = (work.done.rough.weight if work.done.rough else None) or 1.0
             kept, left = keep_told(
                 few,
                 noise_factor=float(np.sqrt(weight)),
@@ -205,6 +243,41 @@ def _begin(
         work.done.choice = ChoicePart(list(kept), out)
         work.save()
     return rough, wide
+
+
+def _fit_alone(
+    twin: Twin,
+    division: Division,
+    names: Sequence[str],
+    servos: Sequence[Servo],
+    joints: tuple[str, ...],
+    follow: Follow,
+) -> RoughPart:
+    """Joints one by one, what they press on, and recordings unlike the others."""
+    whole = Problem(
+        twin,
+        division.fitted,
+        names,
+        joints=joints,
+        horizon=_WHOLE,
+        estimate_starts=False,
+    )
+    alone = fit_alone(whole, names, servos)
+    follow(0.2, "looking for a table")
+    table = find_table(twin.with_values(alone.values), whole, servos, joints)
+    said = [
+        f"{whole.names[i]} is not like the other recordings (ten times their error): "
+        "it was left out of the fit."
+        for i in alone.strange
+    ]
+    return RoughPart(
+        alone.values,
+        None,
+        is_alone=True,
+        table=None if table is None else table.height,
+        said=[*said, *([] if table is None else [table.to_words()])],
+        strange=list(alone.strange),
+    )
 
 
 def _choose_pieces(
@@ -239,18 +312,24 @@ def _fit(
     if work.done.fit is not None:
         return work.done.fit
     follow(0.3, f"fitting {len(problem.space)} numbers")
-    weight = work.done.rough.weight if work.done.rough else None
-    fit = fit_own(problem, weight=weight, settings=settings.fit)
+    rough = work.done.rough
+    weight = rough.weight if rough else None
+    at = None
+    whole = sum(track.recording.duration for track in problem.tracks)
+    if rough and rough.is_alone and problem.seconds < _MOST * whole:
+        fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings.fit)
+    else:
+        fit = fit_own(problem, weight=weight, settings=settings.fit)
+        prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
     follow(0.7, "leaving experiments out")
-    prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
-    folds = leave_out(problem, fit, prior, settings.fit.outlier)
+    folds = leave_out(problem, fit, prior, settings.fit.outlier, at=at)
     work.done.fit = FitPart(
         z=fit.z.tolist(),
         covariance_z=fit.covariance_z.tolist(),
         reduced_chi2=fit.reduced_chi2,
         inflation=fit.inflation,
         outlier_share=fit.outlier_share,
-        warnings=list(fit.warnings),
+        warnings=[*(rough.said if rough else ()), *fit.warnings],
         evaluation_count=fit.evaluation_count,
         folds_z=folds.z.tolist(),
         folds_rmse=folds.rmse,
@@ -269,7 +348,7 @@ def _list_estimates(
     twin: Twin, problem: Problem, fitted: Weighed, work: Progress
 ) -> tuple[Estimate, ...]:
     made = [
-        judge(problem, fitted, i, before=twin.space[name].nominal)
+        judge(problem, fitted, i, before=_before(twin, problem, name))
         for i, name in enumerate(problem.space.names)
     ]
     for left in work.done.choice.left_out if work.done.choice else ():
@@ -278,7 +357,7 @@ def _list_estimates(
             Estimate(
                 name=left.name,
                 unit=parameter.unit,
-                before=twin.space[left.name].nominal,
+                before=_before(twin, problem, left.name),
                 mean=parameter.nominal,
                 sd=left.sd,
                 verdict=Verdict(left.verdict),
@@ -287,6 +366,11 @@ def _list_estimates(
             )
         )
     return tuple(made)
+
+
+def _before(twin: Twin, problem: Problem, name: str) -> float:
+    """What the given twin said; of a table that it lacks, what was found first."""
+    return (twin if name in twin.space else problem.twin).space[name].nominal
 
 
 def _add_unseen(

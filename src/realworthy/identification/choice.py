@@ -142,13 +142,13 @@ def keep_told(
         if alone <= 1 and is_known:
             kept = tried
             continue
-        slope = float(bounds.slope(z)[i] * wanted[i])
-        is_seen = alone <= 1
+        slope, is_seen = float(bounds.slope(z)[i]), alone <= 1
+        sd = min(float(wanted[i] * alone), float(bounds.scale[i]))
         left.append(
             LeftOut(
                 name=name,
                 verdict=Verdict.ONLY_IN_COMBINATION if is_seen else Verdict.NOT_EXCITED,
-                sd=slope * float(alone),
+                sd=slope * sd,
                 partners=_find_partners(problem, scaled, kept, i) if is_seen else (),
             )
         )

@@ -46,9 +46,19 @@ class LeftOut:
         return np.sqrt((count - 1) / count * np.sum(off**2, axis=0))
 
 
-def leave_out(problem: Problem, fit: Fit, prior: Prior, outlier: float) -> LeftOut:
-    """Folds of experiments, or of pieces where experiments are few."""
-    at = _linearise(problem, fit, prior, outlier)
+def leave_out(
+    problem: Problem,
+    fit: Fit,
+    prior: Prior,
+    outlier: float,
+    *,
+    at: Linearised | None = None,
+) -> LeftOut:
+    """Folds of experiments, or of pieces where experiments are few.
+
+    `at` is the problem around the fit, where that is at hand.
+    """
+    at = at or _linearise(problem, fit, prior, outlier)
     bounds = problem.coordinates
     low, high = bounds.lower - fit.z, bounds.upper - fit.z
     whole, _ = at.equations.step(0.0, low, high)

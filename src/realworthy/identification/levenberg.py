@@ -124,7 +124,7 @@ def minimise(
         near |= at.promised < _NEAR * at.cost
         ladder = damping * (_LADDER[:2] if near else _LADDER)
         over = small or len(trace) >= settings.iterations or _is_flat(trace)
-        taken = None if over else _try_steps(problem, at, ladder, prior)
+        taken = None if over else try_steps(problem, at, ladder, prior)
         if taken is None:
             trace.append(Iteration(at.cost, at.promised, 0.0, np.inf, point.z))
             return Minimum(at, _name_ending(at, small, trace, settings), tuple(trace))
@@ -149,7 +149,7 @@ class _Step:
         return Iteration(at.cost, at.promised, self.fell, self.damping, at.point.z)
 
 
-def _try_steps(
+def try_steps(
     problem: SumOfSquares, at: Linearised, dampings: Floats, prior: Prior
 ) -> _Step | None:
     """The best of several damped steps; None where no damping lowers the cost."""

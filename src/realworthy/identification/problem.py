@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,8 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 _LEAST_NOISE = 1e-9
+_ALIKE = 0.8
+"""Share of the longest piece from which pieces are of nearly one length."""
 
 
 class Problem(SumOfSquares):
@@ -55,7 +58,8 @@ class Problem(SumOfSquares):
         self.coordinates = Coordinates(self.space)
         self.tracks = lay_out_all(twin, _check_recordings(recordings), self.space)
         self._joints = _check_joints(self.tracks, joints)
-        self._sources = [_describe(track, noise) for track in self.tracks]
+        self.sources = [_describe(track, noise) for track in self.tracks]
+        """Tracks with what is known of their states and noise."""
         self._velocities, self._skip = velocities, skip
         self._crowds = _gather(self.tracks, thread_count)
         self.start_count = (
@@ -63,7 +67,7 @@ class Problem(SumOfSquares):
         )
         """Numbers per piece that describe its start: positions, then velocities."""
         if horizon is None:
-            states = [source.states for source in self._sources]
+            states = [source.states for source in self.sources]
             e = self.coordinates.from_z(self.start_z)
             self.horizon = choose_horizon(self.tracks, states, e)
         else:
@@ -109,6 +113,28 @@ class Problem(SumOfSquares):
         present = {piece.recording for piece in self.pieces}
         again = [p for p in self._cut(seconds) if p.recording in present]
         return self._with_pieces(again)
+
+    def spread(self, seconds: float, most: int) -> "Problem":
+        """The same problem in about `most` pieces of another length.
+
+        They are spread evenly over all recordings, whichever pieces this one has; it
+        counts for itself.
+        """
+        pieces = self._cut(seconds)
+        every = max(1, round(len(pieces) / most))
+        return self._with_pieces(pieces[every // 2 :: every] or pieces).levelled()
+
+    def levelled(self) -> "Problem":
+        """The same problem, pieces of nearly one length cut to one; quicker so.
+
+        Pieces of one length are simulated together. Shorter ones stay as they are.
+        """
+        longest = max(piece.row_count for piece in self.pieces)
+        alike = [p.row_count for p in self.pieces if p.row_count > _ALIKE * longest]
+        least = min(alike)
+        return self._with_pieces(
+            [replace(p, row_count=min(p.row_count, least)) for p in self.pieces]
+        )
 
     def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
         """Residuals of n candidates: (n, d) coordinates and (n, pieces, k) starts."""
@@ -187,7 +213,7 @@ class Problem(SumOfSquares):
         rate = self.tracks[pieces[0].recording].recording.rate
         return Block(
             pieces,
-            [self._sources[piece.recording] for piece in pieces],
+            [self.sources[piece.recording] for piece in pieces],
             [self._channels(piece) for piece in pieces],
             self._crowds[pieces[0].recording][0],
             places=[self._crowds[piece.recording][1] for piece in pieces],
@@ -195,7 +221,7 @@ class Problem(SumOfSquares):
         )
 
     def _channels(self, piece: Piece) -> list[Channel]:
-        source = self._sources[piece.recording]
+        source = self.sources[piece.recording]
         return source.channels(self._joints, velocities=self._velocities)
 
 

@@ -14,13 +14,21 @@ from realworthy.twins import Twin
 SCHEMA = 1
 
 
-class RoughPart(msgspec.Struct, forbid_unknown_fields=True):
+class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Shared numbers, roughly."""
 
     values: dict[str, float]
     """Name of a joint's own number → value."""
-    weight: float
-    """Squared size of residuals beside white noise."""
+    weight: float | None
+    """Squared size of residuals beside white noise; None: not known yet."""
+    is_alone: bool = False
+    """Whether joints were fitted one by one, and need only be refined."""
+    table: float | None = None
+    """Height [m] of a surface that the model lacks."""
+    said: list[str] = []
+    """What a reader should know of this part."""
+    strange: list[int] = []
+    """Recordings, by number, that are not like the others."""
 
 
 class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):

@@ -6,17 +6,39 @@ share are few enough to be scanned over decades; from what they give, the others
 near.
 """
 
-from dataclasses import replace
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.identification.apart import KINDS, Apart, Servo
+from realworthy.identification.choice import share
 from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.differences import Colouring, colour, differentiate
+from realworthy.identification.differences import (
+    Colouring,
+    Jacobian,
+    colour,
+    differentiate,
+)
 from realworthy.identification.fit import Fit
-from realworthy.identification.least_squares import fit_least_squares, polish, to_prior
-from realworthy.identification.levenberg import LeastSquaresSettings
-from realworthy.identification.linearised import begin
+from realworthy.identification.least_squares import (
+    collect_warnings,
+    estimate_covariance,
+    fit_least_squares,
+    polish,
+    to_prior,
+)
+from realworthy.identification.levenberg import (
+    Ending,
+    Iteration,
+    LeastSquaresSettings,
+    Minimum,
+    minimise,
+    try_steps,
+)
+from realworthy.identification.linearised import Linearised, begin, linearise
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
 from realworthy.parameters import GaussianBelief, Transform
@@ -35,9 +57,26 @@ _OFFSET = 0.05
 _LOOSER = 2.0
 """Fall of the residuals' size, squared, that makes offsets be fitted once more."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
+_REWEIGHTED, _STEPS = 3, LeastSquaresSettings(iterations=4, share=1e-3)
+"""How often recordings are weighed anew, and the steps that are taken in between."""
+_MANY = 24
+"""Pieces that tell what joints share."""
+_ALIKE, _LATE = 0.7, 0.01
+"""sd of a joint's number around what joints share (as a logarithm), and of a delay [s].
+"""
+_NEAR, _LEVEL = 0.2, 0.01
+"""sd of a number (as a logarithm) and of a table's height [m] around what joints by
+themselves say."""
+_REFINED, _DAMPINGS = 2, np.array([0.01, 0.1, 1.0])
+"""Steps that are taken from there at most, and dampings that are tried."""
+_WHOLE, _JUDGES = 10.0, 30
+"""[s] of the pieces that say whether it was worth it, and how many there are."""
+_STRANGE, _FEWEST = 10.0, 5
+"""Times the usual error from which a recording is not like the others, and how many
+recordings tell what is usual."""
 
 
-def scan(problem: Problem) -> Floats:
+def scan(problem: Problem | Apart) -> Floats:
     """(d,) z from which a fit can begin: every number in turn over all its decades."""
     z = problem.start_z
     for _ in range(_ROUNDS):
@@ -54,6 +93,158 @@ def fit_shared(problem: Problem) -> Fit:
     """A rough fit of a few shared numbers, from wherever they were published."""
     z = scan(problem)
     return polish(problem, z, to_prior(problem, None, z), _ROUGH)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What joints say one by one."""
+
+    values: dict[str, float]
+    """Parameter → value."""
+    strange: tuple[int, ...]
+    """Numbers of recordings in which something else happened: their errors stand out.
+    """
+
+
+def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -> Alone:
+    """Shared numbers from afar, then each joint's own around them, joints apart.
+
+    Of `names`, which the problem has room for, those that move a joint alone and what
+    they share. Where joints move each other too much for that, the whole twin says so:
+    what they share then stands.
+    """
+    twin, delays = problem.twin, [n for n in names if n == "all.delay"]
+    own = [n for n in names if twin.space[n].kind in KINDS and n not in delays]
+    with np.errstate(all="ignore"):  # far candidates may blow up
+        apart = Apart(problem, share(twin, names), servos, most=_MANY)
+        z = _settle(apart, scan(apart), times=1)
+        shared = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
+        near = twin.with_values(shared)
+        start = {n: near.space[n].nominal for n in own}
+        start |= {n: shared[n] for n in delays if n in shared}
+        near = twin.with_values(start)
+        apart = Apart(problem, [*own, *delays], servos, twin=near)
+        z = _settle(apart, apart.start_z, _believe_alike(apart))
+        errors = apart.rmse(z)
+    values = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
+    values = _choose_better(problem, start, values)
+    by_recording = np.sqrt(np.mean(errors**2, axis=1))
+    usual = float(np.median(by_recording))
+    strange = np.flatnonzero(by_recording > _STRANGE * usual)
+    if len(by_recording) < _FEWEST:
+        strange = strange[:0]
+    return Alone({n: float(x) for n, x in values.items()}, tuple(strange.tolist()))
+
+
+def _choose_better(
+    problem: Problem, first: dict[str, float], second: dict[str, float]
+) -> dict[str, float]:
+    """Values with which the whole twin predicts recordings better."""
+    wider = problem.spread(_WHOLE, _JUDGES)
+    vectors = [problem.space.vector(values) for values in (first, second)]
+    values = wider.residuals(problem.coordinates.to_z(np.stack(vectors))).values
+    errors = [_average(wider.rmse(row)) for row in values]
+    return second if errors[1] < errors[0] else first
+
+
+def _settle(
+    apart: Apart, z: Floats, prior: Prior | None = None, *, times: int = _REWEIGHTED
+) -> Floats:
+    """Where the sum of the recordings' errors, not of their squares, is least."""
+    prior = prior or to_prior(apart, None, z)
+    for _ in range(times):
+        weighted = apart.weighted(z)
+        colouring = apart.colouring
+        z = minimise(weighted, z, prior, _STEPS, colouring=colouring).at.point.z
+    return z
+
+
+def _believe_alike(apart: Apart) -> Prior:
+    """Joints of one robot are alike; encoders are zeroed by eye."""
+    sd = {"sensor_bias": _OFFSET, "delay": _LATE}
+    widths = np.array([sd.get(p.kind, _ALIKE) for p in apart.space])
+    return Prior(apart.start_z, np.diag(1 / widths**2))
+
+
+def weigh(problem: Problem) -> float:
+    """How much larger residuals are than white noise at nominal, squared; 1 or more."""
+    point = begin(problem, problem.start_z)
+    flat = Jacobian(
+        np.zeros((len(point.residuals), len(point.z))),
+        np.zeros((len(point.residuals), problem.start_count)),
+        (),
+    )
+    prior = to_prior(problem, None, point.z)
+    at = linearise(problem, point, flat, prior, _ROUGH.outlier)
+    return max(1.0, at.variance * at.inflation)
+
+
+def refine(
+    problem: Problem, *, weight: float, settings: LeastSquaresSettings
+) -> tuple[Fit, Prior, Linearised]:
+    """Every number from nominal, where joints by themselves have led.
+
+    Numbers are held near it, since a few pieces tell less than whole recordings did. A
+    step after which other pieces, spread over all recordings, are predicted no better
+    is not taken. Also gives the prior, and the problem around the answer.
+    """
+    began, counts = time.perf_counter(), problem.evaluation_count
+    z = problem.start_z
+    prior = _believe_near(problem, z, weight)
+    colouring = _colour(problem, z)
+    wider = problem.spread(_WHOLE, _JUDGES)
+    error = _average(wider.rmse(begin(wider, z).residuals))
+    point, trace = begin(problem, z), list[Iteration]()
+    while True:
+        jacobian = differentiate(
+            problem, point.z, point.starts, step=settings.step, colouring=colouring
+        )
+        at = linearise(problem, point, jacobian, prior, settings.outlier)
+        trace.append(Iteration(at.cost, at.promised, 0.0, np.inf, point.z))
+        taken = None
+        if len(trace) <= _REFINED:
+            taken = try_steps(problem, at, _DAMPINGS, prior)
+        if taken is None:
+            break
+        reached = _average(wider.rmse(begin(wider, taken.point.z).residuals))
+        if reached >= error:
+            break
+        error, point = reached, taken.point
+    problem.take_counts(wider)
+    found = Minimum(at, Ending.CONVERGED, tuple(trace))
+    covariance, inflation = estimate_covariance(problem, at)
+    fit = Fit(
+        space=problem.space,
+        z=at.point.z,
+        covariance_z=covariance,
+        starts=at.point.starts,
+        residuals=at.point.residuals,
+        rmse=problem.rmse(at.point.residuals),
+        reduced_chi2=at.variance,
+        inflation=inflation,
+        outlier_share=float(np.mean(at.weights < 1)),
+        ending=found.ending,
+        warnings=collect_warnings(problem, found, problem.diverged_count),
+        trace=found.trace,
+        seconds=time.perf_counter() - began,
+        evaluation_count=problem.evaluation_count - counts,
+        diverged_count=problem.diverged_count,
+    )
+    return fit, prior, at
+
+
+def _believe_near(problem: Problem, z: Floats, weight: float) -> Prior:
+    """Narrow around z, and counting `weight` times."""
+    wide = np.diag(to_prior(problem, None, z).precision)
+    own = {"sensor_bias": _OFFSET, "delay": _LATE, "height": _LEVEL}
+    near = np.array([own.get(p.kind, _NEAR) for p in problem.space])
+    return Prior(z, np.diag(np.maximum(wide, weight / near**2)))
+
+
+def _average(rmse: dict[str, dict[str, float]]) -> float:
+    """Mean over recordings of their errors over joints."""
+    joints = [list(own.values()) for own in rmse.values()]
+    return float(np.mean([np.sqrt(np.mean(np.square(own))) for own in joints]))
 
 
 def fit_own(

@@ -91,6 +91,35 @@ class Clearance:
         return str(first), str(second)
 
 
+def find_lowest(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Floats:
+    """(rows,) [m] height below which nothing that moves and can touch reaches.
+
+    By the boxes around its shapes, so the shapes may end a little higher. `position` is
+    (rows, joints); other joints are at home. inf where nothing that moves can touch.
+    """
+    model, layout = bound.model, Layout(bound)
+    touching = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    own = np.flatnonzero(touching & (model.body_weldid[model.geom_bodyid] != 0))
+    middle, half = model.geom_aabb[own, :3], model.geom_aabb[own, 3:]
+    data = mujoco.MjData(model)
+    data.qpos[:] = bound.compiled.own["own.initial_qpos"]
+    places = [layout.joint(joint)[0] for joint in joints]
+    found = np.full(len(position), np.inf)
+    for row, values in enumerate(position):
+        data.qpos[places] = values
+        mujoco.mj_kinematics(model, data)
+        up = data.geom_xmat[own, 6:]  # of each shape's axes
+        reach = (up * middle - np.abs(up) * half).sum(axis=1)
+        found[row] = (data.geom_xpos[own, 2] + reach).min(initial=np.inf)
+    return found
+
+
+def has_ground(bound: BoundTwin) -> bool:
+    """Whether a plane or a height field lies under the robot."""
+    grounds = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+    return bool(np.isin(bound.model.geom_type, [int(kind) for kind in grounds]).any())
+
+
 def without_contacts(spec: mujoco.MjSpec) -> None:
     """Lets everything pass through everything: quicker, where nothing touches."""
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)

@@ -1,5 +1,7 @@
 """Inverse dynamics along a track: which torques does the measured motion call for?"""
 
+from dataclasses import dataclass
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +11,72 @@ from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
 _ROWS = 4000
+_SELDOM = 16
+"""Rows after which inertias and slopes are computed anew; they change slowly."""
+_NUDGE = 1e-4
+"""[rad or m] over which a slope is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What each joint turns against along a measured motion, (rows, joints)."""
+
+    torque: Floats
+    """[N·m] gravity, and what the motion of all other joints calls for."""
+    slope: Floats
+    """[N·m/rad] of gravity with the joint's own position."""
+    inertia: Floats
+    """[kg·m²] that the joint feels, its armature left out."""
+
+
+def joint_loads(
+    track: Track,
+    rows: NDArray[np.intp],
+    position: Floats,
+    velocity: Floats,
+    acceleration: Floats,
+) -> Loads:
+    """Loads of every joint at rows of a track, at (rows, joints) states.
+
+    Without drives, dry friction, damping, rotors and contacts: what is left when a
+    joint is looked at alone. Joints that were not measured rest at the home pose.
+    """
+    model = track.bound.model
+    layout = Layout(track.bound)
+    places = [layout.joint(joint) for joint in track.joints]
+    qpos, dofs = [q for q, _ in places], [v for _, v in places]
+    data = mujoco.MjData(model)
+    data.qpos[:] = track.bound.compiled.own["own.initial_qpos"]
+    whole = np.empty(model.nv)
+
+    def invert() -> Floats:
+        """(joints,) for what is in `data`; of passive forces, springs alone."""
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_comVel(model, data)
+        mujoco.mj_passive(model, data)
+        mujoco.mj_rne(model, data, 1, whole)
+        return (whole - data.qfrc_spring)[dofs]
+
+    shape = (len(rows), len(dofs))
+    needed, slope, inertia = np.empty(shape), np.empty(shape), np.empty(shape)
+    for k in range(len(rows)):
+        if k % _SELDOM == 0:
+            data.qpos[qpos], data.qvel[:], data.qacc[:] = position[k], 0.0, 0.0
+            still = invert()
+            for i, (place, dof) in enumerate(places):
+                data.qacc[dof] = 1.0
+                inertia[k, i] = invert()[i] - still[i]
+                data.qacc[dof] = 0.0
+                data.qpos[place] += _NUDGE
+                slope[k, i] = (invert()[i] - still[i]) / _NUDGE
+                data.qpos[place] -= _NUDGE
+        else:
+            slope[k], inertia[k] = slope[k - 1], inertia[k - 1]
+        data.qpos[qpos], data.qvel[dofs] = position[k], velocity[k]
+        data.qacc[dofs] = acceleration[k]
+        needed[k] = invert()
+    return Loads(needed - inertia * acceleration, slope, inertia)
 
 
 def missing_torques(

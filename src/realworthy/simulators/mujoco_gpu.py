@@ -101,23 +101,50 @@ class MujocoGpu(Simulator):
             ids = self._mark(worlds)
             if ids is not None and not len(ids):
                 return
-            for place, initial, given in (
-                (on.start_qpos, on.initial_qpos, qpos),
-                (on.start_qvel, on.initial_qvel, qvel),
-                (on.start_ctrl, on.initial_ctrl, command),
-            ):
-                if given is None:
-                    wp.copy(place, initial)
-                else:
-                    fill(place, given, ids)
             with on.keeping_others(self._seen_by_others(ids)):
-                on.clear(stream)
-                if self._laws:
-                    started = share(on.marked), share(on.start_ctrl)
-                    self._laws.reset(*started, self.array("ctrl"))
-                if on.fill_histories is not None:
-                    on.fill_histories(stream)
+                self._start(ids, stream, qpos=qpos, qvel=qvel, command=command)
                 on.forward(stream)
+
+    def begin(self, worlds: Worlds, *, qpos: ArrayLike, qvel: ArrayLike) -> None:
+        """Like `reset`, at half its cost: positions, velocities and their sensors.
+
+        Forces, accelerations and sensors of them read zero there until the next step.
+        Everything of other worlds stays as it is.
+        """
+        on = self._worlds
+        with on.working() as stream:
+            ids = self._mark(worlds)
+            if ids is not None and not len(ids):
+                return
+            self._start(ids, stream, qpos=qpos, qvel=qvel, command=None)
+            on.measure(stream)
+
+    def _start(
+        self,
+        ids: NDArray[np.intp] | None,
+        stream: wp.Stream | None,
+        *,
+        qpos: ArrayLike | None,
+        qvel: ArrayLike | None,
+        command: ArrayLike | None,
+    ) -> None:
+        """Puts the marked worlds at time zero, with all that they remember."""
+        on = self._worlds
+        for place, initial, given in (
+            (on.start_qpos, on.initial_qpos, qpos),
+            (on.start_qvel, on.initial_qvel, qvel),
+            (on.start_ctrl, on.initial_ctrl, command),
+        ):
+            if given is None:
+                wp.copy(place, initial)
+            else:
+                fill(place, given, ids)
+        on.clear(stream)
+        if self._laws:
+            started = share(on.marked), share(on.start_ctrl)
+            self._laws.reset(*started, self.array("ctrl"))
+        if on.fill_histories is not None:
+            on.fill_histories(stream)
 
     def step(self, command: ArrayLike | Array) -> None:
         on = self._worlds

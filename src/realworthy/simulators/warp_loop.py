@@ -65,7 +65,7 @@ def build_substep(
             before()
             mjw.step(model, data)
             after()
-            _measure(model, data)
+            measure(model, data)
 
         return whole_step
 
@@ -80,12 +80,12 @@ def build_substep(
         mjw.sensor_acc(model, data)
         integrate(model, data)
         after()
-        _measure(model, data)
+        measure(model, data)
 
     return substep
 
 
-def _measure(model: mjw.Model, data: mjw.Data) -> None:
+def measure(model: mjw.Model, data: mjw.Data) -> None:
     """All that depends on position and velocity, sensors included."""
     mjw.fwd_position(model, data, factorize=False)
     mjw.sensor_pos(model, data)

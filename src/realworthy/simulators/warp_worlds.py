@@ -19,6 +19,7 @@ from realworthy.simulators.warp_loop import (
     build_substep,
     estimate_constraints,
     estimate_contacts,
+    measure,
 )
 from realworthy.twins import BoundTwin
 
@@ -159,6 +160,7 @@ class WarpWorlds:
         is_delayed = bool((host.sensor_history[:, 0] > 0).any())
         self.forward = self._routine(lambda: mjw.forward(model, data))
         self.follow = self._routine(follow)
+        self.measure = self._routine(lambda: measure(model, data))
         self.advance = self._routine(advance)
         self.clear = self._routine(self._clear)
         self.push = self._routine(self._apply_pushes) if has_pushes else None

@@ -43,6 +43,8 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Where the model's numbers come from."""
     actuators: dict[str, Actuator] = {}
     """Drives that replace the model's own actuators of the same joints."""
+    table: float | None = None
+    """Height [m] of a smooth, level surface under the robot that its model lacks."""
     datasheet: dict[str, Datasheet] = {}
     """What vendors state, by joint; `inspect` compares."""
     parameters: dict[str, ParameterText] = {}
@@ -109,6 +111,7 @@ def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
         description=twin.description,
         sources=list(twin.sources),
         actuators={name: _move(a, twin, path) for name, a in twin.actuators.items()},
+        table=twin.table,
         datasheet=dict(twin.datasheet),
         parameters=dict(twin.parameters),
         belief=twin.belief_text,
@@ -135,6 +138,7 @@ def _from_file(path: Path) -> Twin:
         description=file.description,
         sources=tuple(file.sources),
         actuators={**(base.actuators if base else {}), **file.actuators},
+        table=base.table if base and file.table is None else file.table,
         datasheet={**(base.datasheet if base else {}), **file.datasheet},
         parameters={**(base.parameters if base else {}), **file.parameters},
         belief_text=file.belief,
@@ -157,7 +161,7 @@ def _check(twin: Twin, file: TwinFile, path: Path) -> None:
                 hint="Keep one of them.",
             )
     try:
-        if file.parameters or file.actuators:
+        if file.parameters or file.actuators or file.table is not None:
             _ = twin.compiled
         if file.belief is not None:
             _ = twin.belief

@@ -18,6 +18,12 @@ _HARD = np.array([0.99, 0.99, 0.001, 0.5, 2.0])
 """solimp of the ends of a play: harder rings against a spring, softer yields to it."""
 _EVERYTHING, _OTHERWISE_UNTOUCHED = 0xFFFF, 0x8000
 """Bits of `contype` and `conaffinity`."""
+TABLE = "table"
+"""Name of the surface that `add_table` puts under a robot."""
+_FIRST = 100
+"""`priority` of its contacts: they are as smooth as it is."""
+_BESIDE = 1e-3
+"""[m] along itself by which it is moved: MuJoCo reads no height of a plane at 0."""
 
 
 def play_joint(joint: str) -> str:
@@ -161,11 +167,7 @@ def add_obstacle(
     The shapes of a body that touches nothing in the model touch the obstacle, and still
     nothing else.
     """
-    for body in spec.bodies:
-        shapes = list(body.geoms)
-        if body.name != "world" and not any(g.contype or g.conaffinity for g in shapes):
-            for shape in shapes:
-                shape.conaffinity = _OTHERWISE_UNTOUCHED
+    _let_touch(spec)
     spec.worldbody.add_geom(
         type=mujoco.mjtGeom.mjGEOM_BOX,
         pos=list(position),
@@ -174,6 +176,39 @@ def add_obstacle(
         conaffinity=_EVERYTHING,
         rgba=[0.6, 0.3, 0.2, 1.0],
     )
+
+
+def add_table(spec: mujoco.MjSpec, height: float) -> None:
+    """A smooth, level surface at `height` [m] that carries what comes down on it.
+
+    It holds nothing sideways: how a robot slides on it is not in the model.
+    """
+    if spec.geom(TABLE) is not None:
+        raise BadModel(
+            f"The model has a shape called '{TABLE}' already.",
+            hint="Rename it, or leave `table` out of the twin's file.",
+        )
+    _let_touch(spec)
+    spec.worldbody.add_geom(
+        name=TABLE,
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        pos=[_BESIDE, 0.0, height],
+        size=[1.0, 1.0, 0.1],
+        contype=_EVERYTHING,
+        conaffinity=_EVERYTHING,
+        condim=1,
+        priority=_FIRST,
+        rgba=[0.6, 0.5, 0.4, 0.5],
+    )
+
+
+def _let_touch(spec: mujoco.MjSpec) -> None:
+    """Lets bodies that touch nothing in the model touch what is added, and only it."""
+    for body in spec.bodies:
+        shapes = list(body.geoms)
+        if body.name != "world" and not any(g.contype or g.conaffinity for g in shapes):
+            for shape in shapes:
+                shape.conaffinity = _OTHERWISE_UNTOUCHED
 
 
 def limit_torque(spec: mujoco.MjSpec, joint: str, limit: float) -> None:

@@ -68,6 +68,9 @@ class Twin:
     sources: tuple[str, ...] = ()
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
     """Drives that replace the model's own actuators of the same joints."""
+    table: float | None = None
+    """Height [m] of a smooth, level surface that the model lacks; None: there is none.
+    """
     datasheet: Mapping[str, Datasheet] = field(default_factory=dict)
     parameters: Mapping[str, ParameterText] = field(default_factory=dict)
     belief_text: BeliefText | None = None
@@ -111,8 +114,13 @@ class Twin:
         return default_belief(self)
 
     def spec(self) -> mujoco.MjSpec:
-        """A copy of the model that may be edited."""
-        return self.base_spec.copy()
+        """A copy of the model that may be edited, with its table where it has one."""
+        from realworthy.twins.structure import add_table
+
+        spec = self.base_spec.copy()
+        if self.table is not None:
+            add_table(spec, self.table)
+        return spec
 
     def with_values(self, values: Mapping[str, float]) -> "Twin":
         """The same twin with other nominal numbers, bounds kept."""
@@ -138,7 +146,12 @@ class Twin:
         """The same twin with its model's structure changed, which no file holds."""
         spec = self.spec()
         edit(spec)
-        return replace(self, base_spec=spec, model="", reference="")
+        return replace(self, base_spec=spec, model="", reference="", table=None)
+
+    def with_table(self, height: float | None) -> "Twin":
+        """The same twin above another smooth, level surface, or above none."""
+        kept = {n: t for n, t in self.parameters.items() if n != "table.height"}
+        return replace(self, table=height, parameters=kept)
 
     def with_actuators(self, actuators: Mapping[str, Actuator]) -> "Twin":
         """The same twin with some of its drives described anew."""

@@ -47,6 +47,7 @@ WRITERS: dict[str, Writer] = {
         surroundings.GRAVITY,
         surroundings.GRAVITY_TILT,
         surroundings.PUSH,
+        surroundings.TABLE_HEIGHT,
         surroundings.TERRAIN_HEIGHT,
         surroundings.LIGHT_POSITION,
         surroundings.LIGHT_COLOUR,

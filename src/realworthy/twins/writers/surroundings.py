@@ -1,10 +1,11 @@
-"""Gravity, pushes, terrain; light, camera and material."""
+"""Gravity, pushes, table, terrain; light, camera and material."""
 
 import mujoco
 import numpy as np
 
 from realworthy.parameters import Operation
 from realworthy.twins.compiled import PUSH_COLUMNS, Compiled, object_names
+from realworthy.twins.structure import TABLE
 from realworthy.twins.writers.bodies import moving_bodies
 from realworthy.twins.writers.writer import (
     Edit,
@@ -19,6 +20,7 @@ from realworthy.twins.writers.writer import (
 )
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
+_GEOM = mujoco.mjtObj.mjOBJ_GEOM
 _HFIELD = mujoco.mjtObj.mjOBJ_HFIELD
 _LIGHT = mujoco.mjtObj.mjOBJ_LIGHT
 _CAMERA = mujoco.mjtObj.mjOBJ_CAMERA
@@ -105,6 +107,17 @@ class TerrainHeightEdit(Edit):
             )
 
 
+def _tables(compiled: Compiled) -> tuple[str, ...]:
+    """The level surface of a twin, where it has one."""
+    names = object_names(compiled.model, _GEOM)
+    planes = compiled.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    return tuple(n for n in names if n == TABLE and planes[compiled.id(_GEOM, n)])
+
+
+def _edit_table(compiled: Compiled, table: str) -> Edit:
+    return SlotEdit(compiled, [Slot("geom_pos", (compiled.id(_GEOM, table), 2))])
+
+
 def _edit_push(compiled: Compiled, body: str) -> Edit:
     i = compiled.id(_BODY, body)
     columns = range(len(PUSH_COLUMNS))
@@ -151,6 +164,13 @@ PUSH = Writer(
     elements=moving_bodies,
     edit=_edit_push,
     components=PUSH_COLUMNS,
+)
+TABLE_HEIGHT = Writer(
+    kind="height",
+    unit="m",
+    group=Group.ENVIRONMENT,
+    elements=_tables,
+    edit=_edit_table,
 )
 TERRAIN_HEIGHT = Writer(
     kind="terrain_height",

@@ -1,0 +1,192 @@
+"""Training a quadruped on the CPU: raw physics, the environment, PPO, and the peers.
+
+    python benchmarks/training.py [--minutes 10] [--peers FOLDER]
+
+Prints ratios in one run. Without `--peers` only our own figures. With it, each peer is
+installed into an environment of its own under FOLDER, unless it is there already, and
+runs as long as we do: Stable-Baselines3 on our quadruped, UniLab and mjlab on the
+quadrupeds that they bring.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from realworthy.learning.ppo import Ppo
+from realworthy.learning.presets import find_preset
+from realworthy.simulators import MujocoCpu
+from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
+from realworthy.tasks.worlds import TaskWorlds
+from realworthy.twins import bind
+
+WORLDS = 1024
+TORCH = "torch==2.13.0"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=0.0, help="also train so long")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    found: dict[str, object] = {"speed": measure_speed()}
+    if given.minutes:
+        found["walking"] = time_to_walk(given.minutes, given.seed)
+    if given.peers is not None:
+        found["peers"] = measure_peers(given.peers)
+    if given.output is not None:
+        given.output.write_text(json.dumps(found, indent=1))
+
+
+def measure_speed() -> dict[str, float]:
+    """Steps/s of `mujoco.batch` alone, of the environment, and of PPO end to end."""
+    worlds = build(WORLDS, 0)
+    bare = MujocoCpu(bind(worlds.task.twin), WORLDS, substeps=worlds.simulator.substeps)
+    command = worlds.scene.initial_command.repeat(WORLDS, 1).numpy()
+    learner = Ppo(worlds, find_preset("quadruped").ppo(), seed=0)
+    learner.collect(worlds)
+    learner.update()
+    action = 0.3 * torch.randn(WORLDS, worlds.action_width)
+
+    def cycle() -> None:
+        learner.collect(worlds)
+        learner.update()
+
+    horizon = learner.settings.horizon
+    rates: dict[str, list[float]] = {"raw": [], "environment": [], "ppo": []}
+    for _ in range(3):  # interleaved, so that a busy moment hits all
+        rates["raw"].append(rate(lambda: bare.step(command), horizon, WORLDS))
+        worlds.reset(scatter=True)
+        stepping = rate(lambda: worlds.step(action), horizon, WORLDS)
+        rates["environment"].append(stepping)
+        learner.begin(worlds)
+        rates["ppo"].append(rate(cycle, 1, WORLDS * horizon))
+    found = {name: max(values) for name, values in rates.items()}
+    print(
+        f"{WORLDS:,} quadrupeds: raw {found['raw']:,.0f} steps/s; environment "
+        f"{found['environment'] / found['raw']:.2f} of it; PPO {found['ppo']:,.0f} "
+        "steps/s end to end",
+        flush=True,
+    )
+    return found
+
+
+def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
+    """Trains with the preset and looks at 256 held-out episodes of 20 s on the way."""
+    preset = find_preset("quadruped")
+    worlds, judged = build(WORLDS, seed), build(256, seed + 1_000_003)
+    learner = Ppo(worlds, preset.ppo(), seed=seed)
+    spent, looked, steps, curve = 0.0, 0.0, 0, []
+    while spent < 60 * minutes:
+        began = time.perf_counter()
+        learner.collect(worlds)
+        steps += learner.update().rollout.step_count
+        spent += time.perf_counter() - began
+        if spent - looked >= 6 * minutes or spent >= 60 * minutes:
+            looked = spent
+            row = {"seconds": spent, "steps": steps, **walk(judged, learner)}
+            curve.append(row)
+            print({name: round(value, 3) for name, value in row.items()}, flush=True)
+    return {"seed": seed, "curve": curve}
+
+
+@torch.no_grad()
+def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
+    """One whole episode of every world: RMS errors and the share that fell."""
+    task = worlds.task
+    assert isinstance(task, QuadrupedVelocity)
+    worlds.chance.rewind()
+    observations = worlds.reset()
+    task.tally.restart()
+    fell = torch.zeros(worlds.world_count, dtype=torch.bool)
+    for _ in range(worlds.step_limit):
+        step = worlds.step(learner.act(observations))
+        fell |= step.terminated
+        observations = step.observations
+    found = task.tally.measure()
+    return {
+        "velocity_error": float(found.velocity_error),
+        "yaw_error": float(found.yaw_error),
+        "falls": float(fell.float().mean()),
+        "slip": float(found.slip),
+        "foot_travel": float(found.foot_travel),
+    }
+
+
+def build(count: int, seed: int) -> TaskWorlds:
+    return TaskWorlds(
+        QuadrupedVelocity(),
+        count,
+        randomization=quadruped_randomization(),
+        seed=seed,
+    )
+
+
+def rate(work: Callable[[], object], times: int, steps: int) -> float:
+    """Steps/s of some work that makes `steps` steps each time."""
+    began = time.perf_counter()
+    for _ in range(times):
+        work()
+    return times * steps / (time.perf_counter() - began)
+
+
+def measure_peers(folder: Path) -> dict[str, float]:
+    """Steps/s of each peer with PPO on two cores, in its own environment."""
+    found = {}
+    for name, (packages, command, read) in PEERS.items():
+        python = install(folder / name, packages)
+        done = subprocess.run(
+            [python, *command],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+        )
+        if done.returncode:
+            print(f"{name}: failed\n{done.stderr[-800:]}", flush=True)
+            continue
+        found[name] = read(done.stdout)
+        print(f"{name}: {found[name]:,.0f} steps/s", flush=True)
+    return found
+
+
+def install(folder: Path, packages: tuple[str, ...]) -> str:
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", TORCH]
+        subprocess.run([*pip, *packages], check=True)
+    return str(python)
+
+
+def read_last(text: str) -> float:
+    """The number in the last line."""
+    return float(text.strip().splitlines()[-1])
+
+
+_HERE = Path(__file__).parent
+PEERS: dict[str, tuple[tuple[str, ...], list[str], Callable[[str], float]]] = {
+    "stable_baselines3": (
+        ("stable-baselines3", str(_HERE.parent)),
+        [str(_HERE / "peers" / "stable_baselines3_quadruped.py")],
+        read_last,
+    ),
+    "unilab": (
+        ("unilab==1.5.2",),
+        [str(_HERE / "peers" / "unilab_go2.py")],
+        read_last,
+    ),
+    "mjlab": (("mjlab==1.6.0",), [str(_HERE / "peers" / "mjlab_go1.py")], read_last),
+}
+
+
+if __name__ == "__main__":
+    main()

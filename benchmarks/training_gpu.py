@@ -1,0 +1,154 @@
+"""Training a quadruped on one GPU: raw physics, the environment, PPO, time to walk.
+
+    python benchmarks/training_gpu.py [--worlds 4096 16384] [--seconds 60]
+
+Prints ratios in one run. mjlab's figures on the same kind of GPU are quoted from its
+own run there (120,000 steps/s at 4,096 worlds): it cannot share an environment.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import torch
+
+from realworthy.learning.ppo import Ppo, PpoSettings
+from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
+from realworthy.tasks.worlds import TaskWorlds
+
+_MJLAB = 120_000
+"""Steps/s of mjlab 1.6 with PPO, Go1 flat, 4,096 worlds, one H200."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, nargs="+", default=[4096, 16384])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--with-warp", action="store_true")
+    parser.add_argument("--train", type=int, nargs="*", default=[4096])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    torch.set_float32_matmul_precision("high")
+    rows = [measure_speed(count, given) for count in given.worlds]
+    runs = [time_to_walk(count, given) for count in given.train]
+    if given.output is not None:
+        given.output.write_text(json.dumps({"speed": rows, "walking": runs}, indent=1))
+
+
+def measure_speed(count: int, given: argparse.Namespace) -> dict[str, float]:
+    """Steps/s of raw physics, of the environment and of PPO, in one process."""
+    worlds = build(count, given)
+    simulator, device = worlds.simulator, worlds.device
+    command = worlds.scene.initial_command.repeat(count, 1)
+    raw = rate(lambda: simulator.step(command), given.steps, count, device)
+    worlds.reset(scatter=True)
+    action = 0.3 * torch.randn(count, worlds.action_width, device=device)
+    stepping = rate(lambda: worlds.step(action), given.steps, count, device)
+    settings = PpoSettings()
+    learner = Ppo(worlds, settings, seed=0)
+    learner.collect(worlds)
+    learner.update()
+    collect = rate(lambda: learner.collect(worlds), 4, count * settings.horizon, device)
+
+    def cycle() -> None:
+        learner.collect(worlds)
+        learner.update()
+
+    learning = rate(cycle, 4, count * settings.horizon, device)
+    found = {
+        "worlds": count,
+        "raw": raw,
+        "environment": stepping,
+        "collect": collect,
+        "ppo": learning,
+    }
+    print(
+        f"{count:,} worlds: raw physics {raw:,.0f} steps/s; environment "
+        f"{stepping / raw:.2f} of it; collecting {collect / raw:.2f}; PPO "
+        f"{learning:,.0f} steps/s, {learning / _MJLAB:.1f} × mjlab",
+        flush=True,
+    )
+    return found
+
+
+def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
+    """Trains for some seconds and looks at 1,000 held-out episodes on the way."""
+    worlds, learner = build(count, given), None
+    judged = build(min(1000, count), given, seed=given.seed + 1_000_003)
+    learner = Ppo(worlds, PpoSettings(), seed=given.seed)
+    spent, looked, curve = 0.0, 0.0, []
+    while spent < given.seconds:
+        synchronise(worlds.device)
+        began = time.perf_counter()
+        learner.collect(worlds)
+        metrics = learner.update()
+        synchronise(worlds.device)
+        spent += time.perf_counter() - began
+        if spent - looked >= given.seconds / 6 or spent >= given.seconds:
+            looked = spent
+            row = {"seconds": spent, "reward": metrics.rollout.reward}
+            row |= walk(judged, learner)
+            row["std"], row["invalid"] = metrics.std, worlds.invalid_count
+            curve.append(row)
+            print({k: round(v, 3) for k, v in row.items()}, flush=True)
+    print({k: round(v, 4) for k, v in metrics.rollout.terms.items()}, flush=True)
+    return {"worlds": count, "curve": curve}
+
+
+@torch.no_grad()
+def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
+    """How one whole episode of every world went: errors RMS, share of falls."""
+    task = worlds.task
+    assert isinstance(task, QuadrupedVelocity)
+    worlds.chance.rewind()
+    observations = worlds.reset()
+    task.tally.restart()
+    fell = torch.zeros(worlds.world_count, dtype=torch.bool, device=worlds.device)
+    for _ in range(worlds.step_limit):
+        step = worlds.step(learner.act(observations))
+        fell |= step.terminated
+        observations = step.observations
+    found = task.tally.measure()
+    return {
+        "velocity_error": float(found.velocity_error),
+        "yaw_error": float(found.yaw_error),
+        "falls": float(fell.float().mean()),
+        "slip": float(found.slip),
+        "foot_travel": float(found.foot_travel),
+    }
+
+
+def build(count: int, given: argparse.Namespace, *, seed: int = 0) -> TaskWorlds:
+    return TaskWorlds(
+        QuadrupedVelocity(),
+        count,
+        randomization=quadruped_randomization(),
+        seed=seed,
+        device=given.device,
+        with_warp=True if given.with_warp else None,
+    )
+
+
+def rate(work, times: int, steps: int, device: torch.device) -> float:
+    """Steps/s of some work that makes `steps` steps each time."""
+    for _ in range(min(3, times)):
+        work()
+    synchronise(device)
+    began = time.perf_counter()
+    for _ in range(times):
+        work()
+    synchronise(device)
+    return times * steps / (time.perf_counter() - began)
+
+
+def synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()

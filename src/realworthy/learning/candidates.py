@@ -1,0 +1,189 @@
+"""Many policies played at once: what searches over weights have in common."""
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from realworthy.errors import RealworthyError
+from realworthy.learning.learner import BadSettings
+from realworthy.learning.normaliser import Normaliser
+from realworthy.learning.tally import Tally
+from realworthy.tasks.environment import Environment, Observations
+
+_LOOK_EVERY = 50
+"""Steps between looks at whether any first episode still runs."""
+
+
+class Normalisation(enum.Enum):
+    """What observations are put through before a policy sees them."""
+
+    NONE = "none"
+    SCALE = "scale"
+    """Divided by their standard deviation: for tasks symmetric about zero."""
+    FULL = "full"
+    """About their mean too, which early one-sided failures make a constant push."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlatPolicy:
+    """A small network of tanh layers whose weights are one vector."""
+
+    widths: tuple[int, ...]
+    """From observations to actions; two of them: a linear policy."""
+    has_bias: bool
+
+    @property
+    def weight_count(self) -> int:
+        return sum(a * b + b * self.has_bias for a, b in pairwise(self.widths))
+
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """(weights,) normal, so that layers keep the size of what they see."""
+        parts = []
+        for a, b in pairwise(self.widths):
+            shape, device = (b * a,), generator.device
+            parts.append(torch.randn(shape, generator=generator, device=device))
+            parts[-1] /= math.sqrt(a)
+            if self.has_bias:
+                parts.append(torch.zeros(b, device=device))
+        return torch.cat(parts)
+
+    def act(self, weights: Tensor, x: Tensor) -> Tensor:
+        """(candidates, weights) and (candidates, worlds, width) → actions."""
+        at = 0
+        layers = list(pairwise(self.widths))
+        for i, (a, b) in enumerate(layers):
+            matrix = weights[:, at : at + a * b].view(-1, b, a)
+            at += a * b
+            x = x @ matrix.transpose(1, 2)
+            if self.has_bias:
+                x = x + weights[:, None, at : at + b]
+                at += b
+            x = x.tanh() if i < len(layers) - 1 else x
+        return x
+
+
+@dataclass(frozen=True, slots=True)
+class PairScores:
+    """What directions brought, (directions,) each."""
+
+    forward: Tensor
+    """Mean return of the weights plus the direction."""
+    backward: Tensor
+    """Mean return of the weights minus the direction."""
+    valid: Tensor
+    """bool: the physics held in at least one world of each."""
+
+
+class PairPlayer:
+    """Plays weights plus and minus directions: world i plays direction i // k.
+
+    Both sides of a pair meet the same chance where the environment can be wound back:
+    what differs between them is then the direction alone.
+    """
+
+    def __init__(
+        self, environment: Environment, policy: FlatPolicy, normalisation: Normalisation
+    ) -> None:
+        self.policy = policy
+        self.normalisation = normalisation
+        self.normaliser = Normaliser(policy.widths[0]).to(environment.device)
+        self.tally = Tally(environment.world_count, environment.device)
+
+    def warm_up(
+        self, environment: Environment, step_count: int, generator: torch.Generator
+    ) -> None:
+        """Statistics of what random policies see, one in each world."""
+        worlds = environment.world_count
+        weights = torch.stack([self.policy.draw(generator) for _ in range(worlds)])
+        observations = environment.reset(scatter=True)
+        for _ in range(step_count):
+            self.normaliser.observe(observations["actor"])
+            x = self.normalise(observations["actor"])[:, None]
+            action = self.policy.act(weights, x)[:, 0]
+            observations = environment.step(action).observations
+
+    def normalise(self, x: Tensor) -> Tensor:
+        """(…, width) as policies see it."""
+        match self.normalisation:
+            case Normalisation.NONE:
+                return x
+            case Normalisation.SCALE:
+                return x / self.normaliser.scale
+            case Normalisation.FULL:
+                return self.normaliser(x)
+
+    def act(self, weights: Tensor, observations: Observations) -> Tensor:
+        """(worlds, action_width) actions of one policy."""
+        x = self.normalise(observations["actor"])
+        return self.policy.act(weights[None], x[None])[0]
+
+    @torch.no_grad()
+    def play(
+        self, environment: Environment, weights: Tensor, directions: Tensor
+    ) -> PairScores:
+        """One episode of each world on each side of (directions, weights) steps."""
+        count, worlds = len(directions), environment.world_count
+        if worlds % count:
+            raise BadSettings(
+                f"{worlds} worlds cannot be shared by {count} directions.",
+                hint=f"Choose a multiple of {count} worlds, or other directions.",
+            )
+
+        def use(candidates: Tensor) -> Callable[[Observations], Tensor]:
+            def act(observations: Observations) -> Tensor:
+                x = self.normalise(observations["actor"]).unflatten(0, (count, -1))
+                return self.policy.act(candidates, x).flatten(0, 1)
+
+            return act
+
+        observations = environment.reset()
+        start = _save(environment)
+        forward = self._score(environment, observations, use(weights + directions))
+        if start is None:
+            observations = environment.reset()
+        else:
+            environment.load_state_dict(start)
+        backward = self._score(environment, observations, use(weights - directions))
+        totals, held = zip(forward, backward, strict=True)
+        sides = [
+            (total * good).view(count, -1).sum(1)
+            / good.view(count, -1).sum(1).clamp(min=1)
+            for total, good in zip(totals, held, strict=True)
+        ]
+        valid = [good.view(count, -1).any(1) for good in held]
+        return PairScores(sides[0], sides[1], valid[0] & valid[1])
+
+    def _score(
+        self,
+        environment: Environment,
+        observations: Observations,
+        act: Callable[[Observations], Tensor],
+    ) -> tuple[Tensor, Tensor]:
+        """(worlds,) returns of one episode each, and whether the physics held."""
+        self.tally.restart()
+        alive = torch.ones(
+            environment.world_count, dtype=torch.bool, device=environment.device
+        )
+        total, held = torch.zeros_like(self.tally.returns), alive
+        for t in range(environment.step_limit):
+            step = environment.step(act(observations))
+            self.tally.add(step)
+            total = total + torch.where(alive & ~step.invalid, step.reward, 0.0)
+            held = held & ~(alive & step.invalid)
+            alive = alive & ~step.done
+            observations = step.observations
+            if t % _LOOK_EVERY == _LOOK_EVERY - 1 and not alive.any():
+                break
+        return total, held
+
+
+def _save(environment: Environment) -> dict[str, Tensor] | None:
+    try:
+        return environment.state_dict()
+    except RealworthyError:
+        return None

@@ -1,0 +1,168 @@
+"""Evolution strategies (Salimans et al. 2017): gradients from returns alone."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from realworthy.learning.candidates import (
+    FlatPolicy,
+    Normalisation,
+    PairPlayer,
+    PairScores,
+)
+from realworthy.learning.learner import (
+    Learner,
+    Memory,
+    NothingCollected,
+    State,
+    build_generator,
+)
+from realworthy.learning.tally import RolloutMetrics
+from realworthy.tasks.environment import Environment, Observations
+
+
+def es_gradient(
+    f: Callable[[Tensor], Tensor],
+    theta: Tensor,
+    *,
+    pairs: int,
+    sigma: float,
+    generator: torch.Generator,
+) -> Tensor:
+    """(width,) gradient at `theta` of `f` smoothed by a normal of deviation `sigma`.
+
+    `f` takes (candidates, width) and gives (candidates,), from one call: the first half
+    lies opposite the second. `1/(2σn) Σ (f(θ+σε) − f(θ−σε)) ε`.
+    """
+    shape = (pairs, len(theta))
+    draws = torch.randn(shape, generator=generator, device=theta.device)
+    draws = draws.to(theta.dtype)
+    values = f(torch.cat([theta + sigma * draws, theta - sigma * draws]))
+    return (values[:pairs] - values[pairs:]) @ draws / (2 * sigma * pairs)
+
+
+def centre_ranks(values: Tensor) -> Tensor:
+    """Ranks of all values, spread evenly over −0.5…0.5: outliers count no more."""
+    ranks = values.flatten().argsort().argsort().to(torch.float32)
+    return (ranks / max(1, values.numel() - 1) - 0.5).view_as(values)
+
+
+@dataclass(kw_only=True, slots=True)
+class EsSettings:
+    """For small networks and returns without gradients."""
+
+    pairs: int = 32
+    """Directions tried in each update, both ways; divides the number of worlds."""
+    sigma: float = 0.05
+    """Standard deviation of directions, per weight."""
+    learning_rate: float = 1e-2
+    """Of Adam."""
+    weight_decay: float = 0.005
+    """Pull of the weights towards zero, per step and unit of the learning rate."""
+    widths: tuple[int, ...] = (32,)
+    """Hidden layers of the policy; none: a linear one."""
+    normalisation: Normalisation = Normalisation.SCALE
+    """Of observations, by statistics of random policies."""
+    warm_up: int = 100
+    """Control steps of random policies from which those statistics come."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EsMetrics:
+    """What one update did."""
+
+    rollout: RolloutMetrics
+    """What the worlds brought."""
+    mean: float
+    """Return of an episode, over all directions."""
+    best: float
+    """Return of the best direction."""
+    gradient: float
+    """Norm of the estimate, of ranks."""
+
+
+class Es(Learner):
+    """One vector of weights and Adam."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: EsSettings | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.settings = s = settings or EsSettings()
+        self.generator = build_generator(seed, environment.device)
+        widths = (environment.widths["actor"], *s.widths, environment.action_width)
+        policy = FlatPolicy(widths, has_bias=True)
+        self.player = PairPlayer(environment, policy, s.normalisation)
+        self.weights = policy.draw(self.generator)
+        self.optimiser = torch.optim.AdamW(
+            [self.weights], lr=s.learning_rate, weight_decay=s.weight_decay
+        )
+        self._draws = self.weights[None]
+        self._scores: PairScores | None = None
+        self._is_warm = s.normalisation is Normalisation.NONE
+
+    def begin(self, environment: Environment) -> None:
+        if not self._is_warm:
+            self.player.warm_up(environment, self.settings.warm_up, self.generator)
+            self._is_warm = True
+
+    def collect(self, environment: Environment) -> None:
+        s = self.settings
+        self.begin(environment)
+        shape, device = (s.pairs, len(self.weights)), self.weights.device
+        self._draws = torch.randn(shape, generator=self.generator, device=device)
+        moved = s.sigma * self._draws
+        self._scores = self.player.play(environment, self.weights, moved)
+
+    def update(self) -> EsMetrics:
+        s, scores = self.settings, self._scores
+        if scores is None:
+            raise NothingCollected
+        self._scores = None
+        both = torch.stack([scores.forward, scores.backward])
+        ranks = centre_ranks(both)
+        gain = torch.where(scores.valid, ranks[0] - ranks[1], 0.0)
+        count = scores.valid.sum().clamp(min=1)
+        gradient = gain @ self._draws / (2 * s.sigma * count)
+        self.weights.grad = -gradient
+        self.optimiser.step()
+        numbers = torch.stack([both.mean(), both.max(), gradient.norm()]).tolist()
+        return EsMetrics(
+            rollout=self.player.tally.read(),
+            mean=numbers[0],
+            best=numbers[1],
+            gradient=numbers[2],
+        )
+
+    def act(self, observations: Observations, memory: Memory | None = None) -> Tensor:
+        return self.player.act(self.weights, observations)
+
+    def remember(self, world_count: int) -> Memory:
+        return Memory(torch.zeros(0, world_count, 0, device=self.weights.device))
+
+    def state_dict(self) -> State:
+        return {
+            "weights": self.weights.clone(),
+            "optimiser": deepcopy(self.optimiser.state_dict()),
+            "normaliser": {
+                name: x.clone()
+                for name, x in self.player.normaliser.state_dict().items()
+            },
+            "is_warm": self._is_warm,
+            "generator": self.generator.get_state(),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        s = cast(dict[str, Any], state)
+        self.weights.copy_(s["weights"])
+        self.optimiser.load_state_dict(deepcopy(s["optimiser"]))
+        self.player.normaliser.load_state_dict(s["normaliser"])
+        self._is_warm = s["is_warm"]
+        self.generator.set_state(s["generator"].cpu())

@@ -1,0 +1,111 @@
+"""Settings with which each task is learned untouched."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from realworthy.errors import UnknownName
+from realworthy.learning.ppo import PpoSettings, cpu, small
+from realworthy.tasks.quadruped import quadruped_randomization
+from realworthy.tasks.randomization import Randomization
+from realworthy.twins import Twin
+
+
+class Randomize(enum.Enum):
+    """How worlds differ from the twin."""
+
+    PRESET = "preset"
+    """As the task's preset says, or by the belief of a calibrated twin."""
+    BELIEF = "belief"
+    """By the twin's belief alone: its posterior, widened, where it was calibrated."""
+    NONE = "none"
+    """Not at all, and measured exactly."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """How a task is learned, and how long that takes on two cores."""
+
+    ppo: Callable[[], PpoSettings]
+    world_count: int
+    minutes: float
+    """After which training ends, unless the target was reached before."""
+    target: float = 0.98
+    """Share of successes in held-out worlds at which training ends early."""
+    randomize: Callable[[Twin], Randomization]
+    """How worlds differ where nobody says so."""
+
+
+def _believe(twin: Twin) -> Randomization:
+    """Worlds as different as the twin's belief, measured as well as the task says."""
+    return Randomization(belief=twin.belief, noise=1.0)
+
+
+def _classic() -> PpoSettings:
+    """A joint or two: small networks, long rollouts of few worlds."""
+    return small()
+
+
+def _arm() -> PpoSettings:
+    s = cpu()
+    s.discount = 0.97
+    s.entropy_weight = 0.002
+    return s
+
+
+def _drive() -> PpoSettings:
+    s = small()
+    s.horizon = 32
+    s.discount = 0.97
+    return s
+
+
+def _legged() -> PpoSettings:
+    return cpu()
+
+
+PRESETS: dict[str, Preset] = {
+    "pendulum": Preset(ppo=_classic, world_count=128, minutes=2, randomize=_believe),
+    "cartpole_balance": Preset(
+        ppo=_classic, world_count=128, minutes=2, randomize=_believe
+    ),
+    "cartpole_swing_up": Preset(
+        ppo=_classic, world_count=256, minutes=5, randomize=_believe
+    ),
+    "acrobot_balance": Preset(
+        ppo=_classic, world_count=256, minutes=5, randomize=_believe
+    ),
+    "acrobot_swing_up": Preset(
+        ppo=_classic, world_count=256, minutes=20, randomize=_believe
+    ),
+    "reach": Preset(ppo=_arm, world_count=512, minutes=6, randomize=_believe),
+    "drive_goal": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
+    "drive_path": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
+    "drive_velocity": Preset(
+        ppo=_drive, world_count=256, minutes=4, randomize=_believe
+    ),
+    "quadruped": Preset(
+        ppo=_legged,
+        world_count=1024,
+        minutes=10,
+        randomize=quadruped_randomization,
+    ),
+    "biped": Preset(ppo=_legged, world_count=1024, minutes=30, randomize=_believe),
+}
+
+
+def find_preset(task: str) -> Preset:
+    """The preset of a task by its name."""
+    if task not in PRESETS:
+        raise UnknownName("preset for task", task, PRESETS, owner="Realworthy", hint="")
+    return PRESETS[task]
+
+
+def choose_randomization(task: str, twin: Twin, how: Randomize) -> Randomization:
+    """How worlds of a task on a twin differ."""
+    if how is Randomize.NONE:
+        return Randomization()
+    preset = find_preset(task).randomize(twin)
+    if how is Randomize.BELIEF or twin.belief_text is not None:
+        return replace(preset, belief=twin.belief)
+    return preset

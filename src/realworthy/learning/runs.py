@@ -1,0 +1,118 @@
+"""The folder of a run: settings, checkpoints, metrics and, in the end, a policy."""
+
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+
+from realworthy import __version__
+from realworthy.artefacts import writing
+from realworthy.artefacts.text import dump_yaml, parse_yaml
+from realworthy.errors import BadFile, RealworthyError, Unwritable
+
+SCHEMA = 1
+_TOOLS = ("mujoco", "numpy", "torch")
+LATEST, BEST = "latest.pt", "best.pt"
+
+
+class RunFolder:
+    """Where a run keeps what it has; every file appears whole or not at all."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    @property
+    def settings(self) -> Path:
+        """Everything that was asked for, resolved; read back to repeat the run."""
+        return self.path / "settings.yaml"
+
+    @property
+    def policy(self) -> Path:
+        return self.path / "policy.onnx"
+
+    @property
+    def result(self) -> Path:
+        """What came of it, as JSON."""
+        return self.path / "training.json"
+
+    @property
+    def metrics(self) -> Path:
+        """Folder of TensorBoard's files."""
+        return self.path / "tensorboard"
+
+    def checkpoint(self, name: str) -> Path:
+        return self.path / "checkpoints" / name
+
+    @property
+    def has_begun(self) -> bool:
+        return self.settings.exists()
+
+    def begin(self, settings: object) -> None:
+        """Makes the folder and writes the settings; refuses one that is in use."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            hint = "Choose another name, or go on with it: --resume."
+            raise Unwritable(self.path, "it exists already.", hint=hint)
+        tree = {
+            "schema": SCHEMA,
+            "settings": msgspec.to_builtins(settings),
+            "versions": list_versions(),
+        }
+        with writing(self.settings) as temporary:
+            temporary.write_text(dump_yaml(tree), encoding="utf-8")
+
+    def read_settings(self, kind: type[Any]) -> Any:
+        """The settings that the run began with."""
+        try:
+            tree = parse_yaml(self.settings.read_text(encoding="utf-8"))
+            if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
+                raise BadFile(self.settings, f"schema {SCHEMA} was expected.")
+            return msgspec.convert(tree["settings"], kind, strict=False)
+        except FileNotFoundError:
+            raise RealworthyError(
+                f"'{self.path}' is not the folder of a run: it has no settings.yaml."
+            ) from None
+        except (msgspec.ValidationError, KeyError) as error:
+            raise BadFile(self.settings, f"{error}.") from None
+
+    def save(self, name: str, state: Mapping[str, object]) -> None:
+        """Writes a checkpoint; the one before stays until the new one is whole."""
+        with writing(self.checkpoint(name), overwrite=True) as temporary:
+            torch.save(dict(state), temporary)
+
+    def load(self, name: str) -> dict[str, Any]:
+        """A checkpoint, read as plain data: nothing in it is executed."""
+        path = self.checkpoint(name)
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True)
+        except FileNotFoundError:
+            raise RealworthyError(
+                f"'{self.path}' has no checkpoint '{name}'.",
+                hint="The run was stopped before its first; begin it anew.",
+            ) from None
+        except Exception as error:  # torch has many words for a broken file
+            raise BadFile(path, f"it is no checkpoint: {error}.") from None
+
+
+def list_versions() -> dict[str, str]:
+    """Of the tools that a run depends on."""
+    found = {name: importlib.metadata.version(name) for name in _TOOLS}
+    return {"realworthy": __version__, **found}
+
+
+def find_commit() -> str:
+    """The commit of the working folder; empty where there is none."""
+    folder = Path.cwd()
+    for parent in (folder, *folder.parents):
+        head = parent / ".git" / "HEAD"
+        if head.is_file():
+            text = head.read_text(encoding="utf-8").strip()
+            if not text.startswith("ref: "):
+                return text
+            branch = parent / ".git" / text.removeprefix("ref: ")
+            is_there = branch.is_file() and os.access(branch, os.R_OK)
+            return branch.read_text(encoding="utf-8").strip() if is_there else ""
+    return ""

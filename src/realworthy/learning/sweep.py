@@ -1,0 +1,54 @@
+"""Several runs: one after the other here, or side by side through Ray."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from realworthy.errors import MissingExtra
+from realworthy.learning.train import Progress, Training, TrainSettings, train
+
+
+def train_many(
+    runs: Mapping[str, TrainSettings],
+    *,
+    output: Path | str,
+    with_ray: bool = False,
+    follow: Callable[[str, Progress], None] | None = None,
+) -> dict[str, Training]:
+    """Name → what came of each run, in folders of their names under `output`.
+
+    `with_ray` hands them to the Ray cluster at `RAY_ADDRESS`, or to one on this
+    machine; its machines must share the folder. `follow` sees runs that are made here.
+    """
+    folder = Path(output)
+    if with_ray:
+        return _train_with_ray(runs, folder.absolute())
+
+    found = {}
+    for name, settings in runs.items():
+        told = None if follow is None else partial(follow, name)
+        found[name] = train(settings, output=folder / name, follow=told)
+    return found
+
+
+def _train_with_ray(
+    runs: Mapping[str, TrainSettings], folder: Path
+) -> dict[str, Training]:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("ray", "ray", need="Training with Ray") from None
+
+    ray.init(ignore_reinit_error=True, log_to_driver=False)
+    gpus = any(settings.device.startswith("cuda") for settings in runs.values())
+    remote = ray.remote(num_cpus=1, num_gpus=1 if gpus else 0)(_train_one)
+    waiting = {
+        name: remote.remote(settings, str(folder / name))
+        for name, settings in runs.items()
+    }
+    found = ray.get(list(waiting.values()))
+    return dict(zip(waiting, found, strict=True))
+
+
+def _train_one(settings: TrainSettings, output: str) -> Training:
+    return train(settings, output=output)

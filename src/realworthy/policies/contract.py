@@ -1,0 +1,275 @@
+"""What a policy expects of a robot, and what is known of it: a policy's metadata."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from realworthy.errors import RealworthyError
+from realworthy.policies.action import ActionMap
+from realworthy.policies.measured import find_unmeasured, list_measured
+from realworthy.policies.observer import count_width
+from realworthy.policies.terms import Term
+from realworthy.recordings.sidecar import CommandKind
+from realworthy.robots import RobotInfo
+
+SCHEMA = 1
+PARITY_COUNT = 16
+"""Pairs of observation and action that a policy carries."""
+_Positive = Annotated[float, Meta(gt=0)]
+_NotNegative = Annotated[float, Meta(ge=0)]
+_SAME_RATE = 0.01
+"""Share by which rates may differ and be the same."""
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class TwinReference(_Part, frozen=True, kw_only=True):
+    """The twin that a policy learned on."""
+
+    name: str
+    reference: str
+    """A built-in name, a file or `menagerie:<robot>`, as `load_twin` takes it."""
+
+
+class DriveGains(_Part, frozen=True, kw_only=True):
+    """What the drive closes its loop with."""
+
+    kp: _NotNegative
+    """[N·m/rad or N/m]"""
+    kd: _NotNegative
+    """[N·m·s/rad or N·s/m]"""
+
+
+class JointLimits(_Part, frozen=True, kw_only=True):
+    """What training assumed of a joint; None: it knew no limit."""
+
+    lower: float | None = None
+    upper: float | None = None
+    """[rad or m]"""
+    velocity: _Positive | None = None
+    """[rad/s or m/s]"""
+    effort: _Positive | None = None
+    """[N·m or N]"""
+
+
+class InputRange(_Part, frozen=True, kw_only=True):
+    """A number that somebody gives the policy, such as `goal.x`."""
+
+    lower: float
+    upper: float
+    default: float
+    unit: str = ""
+
+
+class Delays(_Part, frozen=True, kw_only=True):
+    """What training assumed, least and most [s]."""
+
+    observation: tuple[_NotNegative, _NotNegative]
+    """From what is measured until the policy sees it."""
+    action: tuple[_NotNegative, _NotNegative]
+    """From what the policy says until the drive follows it."""
+
+
+class Conventions(_Part, frozen=True, kw_only=True):
+    """What signs, frames and orders mean; said, so that nobody has to guess."""
+
+    quaternion: Literal["wxyz"]
+    gyro_frame: Literal["base"]
+    """The base's own axes."""
+    gravity: Literal["down"]
+    """The direction of falling: (0, 0, −1) when upright."""
+    action_feedback: Literal["used", "raw"]
+    """`<command>.action` is the action after clip and smoothing, or before."""
+
+
+class Spread(_Part, frozen=True, kw_only=True):
+    """Which values of one physical number training drew."""
+
+    lower: float
+    upper: float
+    quantiles: tuple[float, float, float] | None = None
+    """5 %, 50 % and 95 %, where they say more than the ends."""
+
+
+class Evaluation(_Part, frozen=True, kw_only=True):
+    """How well it did after training, in the simulator it learned in."""
+
+    episode_count: Annotated[int, Meta(ge=1)]
+    success: Annotated[float, Meta(ge=0, le=1)]
+    """Share of the episodes."""
+    success_interval: tuple[float, float]
+    """95 %"""
+    mean_return: float
+    return_interval: tuple[float, float]
+    """95 % of the mean"""
+
+
+class Normaliser(_Part, frozen=True, kw_only=True):
+    """What the graph does to observations first: (x − mean) / sd; to look at only."""
+
+    mean: tuple[float, ...]
+    sd: tuple[_Positive, ...]
+
+
+class PolicyProvenance(_Part, frozen=True, kw_only=True):
+    """Where a policy came from."""
+
+    created: str
+    """When, as ISO 8601."""
+    versions: dict[str, str]
+    """Of the tools, by name; the simulator's among them."""
+    settings_hash: str
+    """SHA-256 of the run's resolved settings."""
+    git: str
+    """Commit of the training code; empty where there was none."""
+
+
+class Parity(_Part, frozen=True, kw_only=True):
+    """What the network answered when it was exported, in order from a fresh state."""
+
+    observations: tuple[tuple[float, ...], ...]
+    actions: tuple[tuple[float, ...], ...]
+
+
+class Contract(_Part, frozen=True, kw_only=True):
+    """Signals in, commands out, and all that lies between and around them."""
+
+    schema: int = SCHEMA
+    task: str
+    twin: TwinReference
+    joints: tuple[str, ...]
+    """That it reads or moves; it goes by their names, not by their order."""
+    terms: tuple[Term, ...]
+    """Of the observation, in order."""
+    action: ActionMap
+    history_layout: Literal["term_major_oldest_first"]
+    """Term after term, and within a term the oldest value first."""
+    period: _Positive
+    """[s] between actions."""
+    substeps: Annotated[int, Meta(ge=1)]
+    """Physics steps of one period in training."""
+    command_kind: CommandKind
+    gains: dict[str, DriveGains]
+    """By the first part of a command's name; needed where commands are positions."""
+    limits: dict[str, JointLimits]
+    """By joint."""
+    inputs: dict[str, InputRange]
+    """By name; empty for a policy that is told nothing."""
+    delays: Delays
+    conventions: Conventions
+    envelope: dict[str, Spread] = {}
+    """Physical number → values it was trained on; outside them nothing is promised."""
+    evaluation: Evaluation | None = None
+    normaliser: Normaliser | None = None
+    provenance: PolicyProvenance | None = None
+    parity: Parity | None = None
+    """The last three are in every policy that Realworthy wrote."""
+
+    def __post_init__(self) -> None:
+        if problem := next(self._find_problems(), ""):
+            raise RealworthyError(problem)
+
+    @property
+    def width(self) -> int:
+        """Numbers in one observation."""
+        return count_width(self.terms)
+
+    @property
+    def command_owners(self) -> tuple[str, ...]:
+        """What each command is sent to: joints or actuators, in the action's order."""
+        return tuple(name.partition(".command")[0] for name in self.action.commands)
+
+    def find_misfits(self, info: RobotInfo) -> tuple[str, ...]:
+        """What this policy needs and a robot does not have, a sentence each."""
+        return tuple(self._find_misfits(info))
+
+    def check_against(self, info: RobotInfo) -> None:
+        """Raises where the policy cannot run on a robot."""
+        if misfits := self.find_misfits(info):
+            raise RealworthyError(
+                f"The policy of task '{self.task}' does not fit robot '{info.name}':\n"
+                + "\n".join(f"  - {misfit}" for misfit in misfits),
+                hint="Map the robot's names in its address or settings; a policy for"
+                " other signals or rates has to be trained for them.",
+            )
+
+    def _find_misfits(self, info: RobotInfo) -> Iterator[str]:
+        for joint in self.joints:
+            if joint not in info.joints:
+                has = ", ".join(info.joints)
+                yield f"It has no joint '{joint}'; it has {has}."
+        given = {*self.inputs, *self.action.names}
+        for name in find_unmeasured(self.terms, {*list_measured(info), *given}):
+            if name.rpartition(".")[0] not in {*self.joints} - {*info.joints}:
+                yield f"It does not measure '{name}'."
+        for name in self.action.commands:
+            if name not in info.commands:
+                has = ", ".join(info.commands)
+                yield f"It takes no command '{name}'; it takes {has}."
+        for name in info.commands:
+            if name not in self.action.commands:
+                yield f"It needs a command '{name}', which the policy does not give."
+        if info.command_kind not in (self.command_kind, None):
+            yield (
+                f"Its commands are of kind {info.command_kind}; the policy's are of"
+                f" kind {self.command_kind}."
+            )
+        rate = 1 / self.period
+        if info.rate < rate * (1 - _SAME_RATE):
+            yield f"It takes {info.rate:g} commands/s; the policy gives {rate:g}."
+        ends = zip(info.commands, info.command_lower, info.command_upper, strict=True)
+        for name, lower, upper in ends:
+            if name in self.action.commands:
+                rest = self.action.offset[self.action.commands.index(name)]
+                if not lower <= rest <= upper:
+                    yield (
+                        f"'{name}' of a zero action is {rest:g}, outside the robot's"
+                        f" {lower:g} … {upper:g}."
+                    )
+
+    def _find_problems(self) -> Iterator[str]:
+        """What contradicts itself, the first of which is worth an error."""
+        names = [term.name for term in self.terms]
+        for name in names:
+            if names.count(name) > 1:
+                yield f"terms: two are called '{name}'."
+        for field, values in (
+            ("commands", self.action.commands),
+            ("offset", self.action.offset),
+            ("scale", self.action.scale),
+        ):
+            if len(values) != self.action.width or not values:
+                yield f"action.{field} has {len(values)} entries, not one per command."
+        if not self.terms:
+            yield "terms: there are none."
+        owners = self.command_owners
+        if self.command_kind == "position" and (missing := {*owners} - {*self.gains}):
+            yield f"gains: there are none of '{min(missing)}', which takes positions."
+        if unknown := {*self.limits} - {*self.joints}:
+            yield f"limits: '{min(unknown)}' is not among the joints."
+        for name, input in self.inputs.items():
+            if not input.lower <= input.default <= input.upper:
+                yield f"inputs.{name}: the default is outside its range."
+        for name in ("observation", "action"):
+            least, most = getattr(self.delays, name)
+            if least > most:
+                yield f"delays.{name}: the least is above the most."
+        if (n := self.normaliser) and {len(n.mean), len(n.sd)} != {self.width}:
+            yield f"normaliser: the observation has {self.width} numbers."
+        if self.parity is not None:
+            yield from self._find_uneven(self.parity)
+
+    def _find_uneven(self, parity: Parity) -> Iterator[str]:
+        if len(parity.observations) != len(parity.actions):
+            yield "parity: there are not as many actions as observations."
+        if any(len(row) != self.width for row in parity.observations):
+            yield f"parity.observations: the observation has {self.width} numbers."
+        if any(len(row) != self.action.width for row in parity.actions):
+            yield f"parity.actions: there are {self.action.width} commands."
+        if not all(np.isfinite(parity.actions).ravel()):
+            yield "parity.actions: some are not numbers."

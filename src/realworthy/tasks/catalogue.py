@@ -1,0 +1,71 @@
+"""Every task that comes with Realworthy, by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from realworthy.errors import UnknownName
+from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
+from realworthy.tasks.biped import BipedVelocity
+from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
+from realworthy.tasks.drive import DriveGoal, DrivePath, DriveVelocity
+from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.quadruped import QuadrupedVelocity
+from realworthy.tasks.reach import Reach
+from realworthy.tasks.task import Task
+from realworthy.twins import Twin
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A task that can be built on its own twin, or on another one."""
+
+    build: Callable[[Twin | None], Task]
+    twin: str
+    """The twin that it is built on unless told."""
+    about: str
+
+
+TASKS: dict[str, Entry] = {
+    "pendulum": Entry(
+        PendulumSwingUp,
+        "pendulum",
+        "swing a pendulum up and balance it, with a motor too weak to lift it",
+    ),
+    "cartpole_balance": Entry(
+        CartpoleBalance, "cartpole", "keep a pole upright on a cart"
+    ),
+    "cartpole_swing_up": Entry(
+        CartpoleSwingUp, "cartpole", "swing a pole up with its cart, and balance it"
+    ),
+    "acrobot_balance": Entry(
+        AcrobotBalance, "double_pendulum", "balance two links by the elbow alone"
+    ),
+    "acrobot_swing_up": Entry(
+        AcrobotSwingUp, "double_pendulum", "swing two links up by the elbow alone"
+    ),
+    "reach": Entry(Reach, "arm", "bring an arm's tip to a point and hold it there"),
+    "drive_goal": Entry(
+        DriveGoal, "diffdrive", "drive to a pose up to a metre away and stay"
+    ),
+    "drive_path": Entry(DrivePath, "diffdrive", "follow a figure eight"),
+    "drive_velocity": Entry(
+        DriveVelocity, "diffdrive", "move forward and turn at commanded speeds"
+    ),
+    "quadruped": Entry(
+        QuadrupedVelocity, "quadruped", "walk on four legs at commanded speeds"
+    ),
+    "biped": Entry(BipedVelocity, "humanoid", "walk on two legs at commanded speeds"),
+}
+
+
+def check_task(name: str) -> None:
+    """Raises where no task is called so."""
+    if name not in TASKS:
+        hint = "All: realworthy show tasks"
+        raise UnknownName("task", name, TASKS, owner="Realworthy", hint=hint)
+
+
+def build_task(name: str, twin: Twin | None = None) -> Task:
+    """A task by its name, on its own twin or on the one given."""
+    check_task(name)
+    return TASKS[name].build(twin)

@@ -1,0 +1,133 @@
+"""What a policy of a task expects of a robot, as far as the task knows."""
+
+import numpy as np
+
+from realworthy.errors import RealworthyError
+from realworthy.policies.contract import (
+    Contract,
+    Conventions,
+    Delays,
+    DriveGains,
+    InputRange,
+    JointLimits,
+    Spread,
+    TwinReference,
+)
+from realworthy.recordings.sidecar import CommandKind
+from realworthy.tasks.worlds import TaskWorlds
+from realworthy.twins.commands import CommandLine, describe_commands
+from realworthy.twins.layout import Layout
+
+
+def build_contract(worlds: TaskWorlds) -> Contract:
+    """The contract of policies that learn in these worlds; the rest is export's."""
+    task, bound = worlds.task, worlds.bound
+    lines = {line.signal: line for line in describe_commands(bound)}
+    moved = [lines[name] for name in task.action.commands]
+    joints = _list_joints(worlds, moved)
+    kinds: set[CommandKind] = {line.kind for line in moved}
+    if len(kinds) > 1:
+        found = ", ".join(sorted(kinds))
+        raise RealworthyError(f"Task '{task.name}' has commands of kinds {found}.")
+    late = tuple(steps * worlds.period for steps in worlds.randomization.latency)
+    return Contract(
+        task=task.name,
+        twin=TwinReference(name=task.twin.name, reference=task.twin.reference),
+        joints=joints,
+        terms=task.terms,
+        action=task.action,
+        history_layout="term_major_oldest_first",
+        period=worlds.period,
+        substeps=worlds.simulator.substeps,
+        command_kind=kinds.pop(),
+        gains=_list_gains(worlds, moved),
+        limits=_list_limits(worlds, joints),
+        inputs={
+            one.name: InputRange(
+                lower=one.lower, upper=one.upper, default=one.default, unit=one.unit
+            )
+            for one in task.inputs
+        },
+        delays=Delays(observation=(late[0], late[1]), action=_find_delays(worlds)),
+        conventions=Conventions(
+            quaternion="wxyz",
+            gyro_frame="base",
+            gravity="down",
+            action_feedback="used",
+        ),
+        envelope=_describe_envelope(worlds),
+    )
+
+
+def list_measured(worlds: TaskWorlds) -> tuple[str, ...]:
+    """Signals that a robot with this twin's sensors measures, by the task's word."""
+    lacks = worlds.task.unmeasured
+    return tuple(
+        name
+        for name in worlds.simulator.signals
+        if name not in lacks and name.rpartition(".")[0] not in lacks
+    )
+
+
+def _list_joints(worlds: TaskWorlds, moved: list[CommandLine]) -> tuple[str, ...]:
+    """That the policy reads or moves, in the order of the twin."""
+    read = {name.rpartition(".")[0] for t in worlds.task.terms for name in t.signals}
+    driven = {line.joint for line in moved}
+    layout = Layout(worlds.bound)
+    return tuple(joint for joint in layout.joints if joint in read | driven)
+
+
+def _list_gains(worlds: TaskWorlds, moved: list[CommandLine]) -> dict[str, DriveGains]:
+    found = {}
+    space = worlds.task.twin.space
+    for line in moved:
+        owner = line.signal.partition(".command")[0]
+        if line.kind == "position" and f"{owner}.kp" in space:
+            damping = f"{owner}.kd"
+            kd = space[damping].nominal if damping in space else 0.0
+            found[owner] = DriveGains(kp=space[f"{owner}.kp"].nominal, kd=kd)
+    return found
+
+
+def _list_limits(worlds: TaskWorlds, joints: tuple[str, ...]) -> dict[str, JointLimits]:
+    layout, found = Layout(worlds.bound), {}
+    for joint, (lower, upper) in layout.joint_ranges().items():
+        if joint not in joints:
+            continue
+        effort = np.inf
+        if joint in layout.driven_joints:
+            effort = float(layout.torque_limits[layout.actuator(joint)])
+        sheet = worlds.task.twin.datasheet.get(joint)
+        speed = None if sheet is None else sheet.speed_limit
+        found[joint] = JointLimits(
+            lower=None if np.isinf(lower) else float(lower),
+            upper=None if np.isinf(upper) else float(upper),
+            velocity=speed,
+            effort=None if np.isinf(effort) else effort,
+        )
+    return found
+
+
+def _find_delays(worlds: TaskWorlds) -> tuple[float, float]:
+    """[s] least and most of the commands' delay that training drew."""
+    space = worlds.task.twin.space
+    nominal = space["all.delay"].nominal if "all.delay" in space else 0.0
+    spread = _describe_envelope(worlds).get("all.delay")
+    return (nominal, nominal) if spread is None else (spread.lower, spread.upper)
+
+
+def _describe_envelope(worlds: TaskWorlds) -> dict[str, Spread]:
+    """Quantiles of what the belief draws, by 4,096 samples."""
+    belief = worlds.randomization.belief
+    if belief is None:
+        return {}
+    samples = belief.sample(4096, seed=0)
+    low, five, half, most, high = np.quantile(samples, (0, 0.05, 0.5, 0.95, 1), axis=0)
+    return {
+        name: Spread(
+            lower=float(low[i]),
+            upper=float(high[i]),
+            quantiles=(float(five[i]), float(half[i]), float(most[i])),
+        )
+        for i, name in enumerate(belief.space.names)
+    }

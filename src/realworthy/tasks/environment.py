@@ -1,0 +1,95 @@
+"""What a learner sees of a task: many worlds, stepped together."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from realworthy.errors import RealworthyError
+
+Observations: TypeAlias = dict[str, Tensor]
+"""Group → (worlds, width): `actor` is what a robot measures, `critic` everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one control step brought. On a GPU it is overwritten by the next step, all
+    but `observations`; copy what must last."""
+
+    observations: Observations
+    """To act on next: where an episode ended, the first of the next one."""
+    reward: Tensor
+    """(worlds,) the sum of weighted terms, times the control period [s]."""
+    terminated: Tensor
+    """(worlds,) bool: the episode ended by what happened in it; nothing follows."""
+    truncated: Tensor
+    """(worlds,) bool: time was up; more would have followed."""
+    final: Observations
+    """True last observations of episodes that ended here; elsewhere as `observations`.
+    """
+    terms: dict[str, Tensor]
+    """Reward term → (worlds,) before its weight."""
+    failure: Tensor
+    """(worlds,) `Failure` code of episodes that ended here; zero elsewhere."""
+    success: Tensor
+    """(worlds,) bool: the episode that ended here reached its goal."""
+    invalid: Tensor
+    """(worlds,) bool: the physics diverged; terminated, and not to be learned from."""
+
+    @property
+    def done(self) -> Tensor:
+        """(worlds,) bool: an episode ended here."""
+        return self.terminated | self.truncated
+
+
+class Environment(ABC):
+    """Many worlds in which one task is tried; a world begins anew by itself.
+
+    Actions are (worlds, action_width), without unit, about −1…1.
+    """
+
+    world_count: int
+    action_width: int
+    widths: dict[str, int]
+    """Group of observations → width; `actor` and `critic` at least."""
+    device: torch.device
+    period: float
+    """[s] of one step."""
+    step_limit: int
+    """Steps after which an episode is truncated."""
+    mirror_count: int = 1
+    """Elements of the task's symmetry group; 1: it has none."""
+
+    @abstractmethod
+    def reset(self, *, scatter: bool = False) -> Observations:
+        """Begins a new episode everywhere.
+
+        With `scatter` worlds begin at random points of their time, so that they do not
+        all end together.
+        """
+
+    @abstractmethod
+    def step(self, action: Tensor) -> Step:
+        """One control period with (worlds, action_width) actions."""
+
+    def reseed(self, seed: int) -> None:
+        """Chance begins anew from a seed at the next `reset`."""
+        raise RealworthyError("This environment cannot be given another seed.")
+
+    def mirror(self, group: str, x: Tensor, element: int = 1) -> Tensor:
+        """(…, width) observations of a group, seen in the mirror."""
+        raise RealworthyError("This task has no symmetry.")
+
+    def mirror_action(self, action: Tensor, element: int = 1) -> Tensor:
+        """(…, action_width) actions, seen in the mirror."""
+        raise RealworthyError("This task has no symmetry.")
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that an exact resumption needs."""
+        raise RealworthyError("This environment cannot be resumed exactly.")
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Goes on from `state_dict`."""
+        raise RealworthyError("This environment cannot be resumed exactly.")

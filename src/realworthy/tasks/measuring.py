@@ -1,0 +1,120 @@
+"""From the truth to what the actor observes: bias, noise, latency, then its terms."""
+
+import msgspec
+import torch
+from torch import Tensor
+
+from realworthy.policies.observer import Observer
+from realworthy.tasks.chance import Chance
+from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.scene import Scene
+from realworthy.tasks.task import Task
+
+_FAULTS = ("scale", "bias", "noise")
+
+
+class Measuring:
+    """Rows of named signals in every world, true and as measured, and their terms.
+
+    A row is every signal of the twin, the last action, then the task's inputs.
+    """
+
+    def __init__(
+        self, task: Task, scene: Scene, randomization: Randomization, chance: Chance
+    ) -> None:
+        self._task, self._scene, self._chance = task, scene, chance
+        signals = scene.simulator.signals
+        inputs = (one.name for one in task.inputs)
+        names = (*signals, *task.action.names, *inputs)
+        instant = [msgspec.structs.replace(term, history=1) for term in task.terms]
+        self._actor = Observer(task.terms, task.action, names)
+        self._critic = Observer(instant, task.action, names)
+        self._noise = self._find_noise(randomization.noise)
+        fields = set(scene.simulator.bound.fields)
+        self._has_faults = any(f"own.sensor_{kind}" in fields for kind in _FAULTS)
+        self._faults = [torch.empty(0)] * len(_FAULTS)
+        self._least, self._most = randomization.latency
+        self.late = scene.zeros().to(torch.int64)
+        """(worlds,) control steps by which measurements are late in this episode."""
+        self.rows = scene.zeros(self._most + 1, len(signals))
+        """(worlds, latency + 1, signals) the last measurements, the newest first."""
+        self.renew()
+
+    def begin(self, worlds: Tensor) -> None:
+        """Draws the latency of the worlds of a mask."""
+        if self._most:
+            u = self._chance.uniform("latency", 1, worlds)[:, 0]
+            drawn = self._least + (u * (self._most - self._least + 1)).to(torch.int64)
+            self.late = torch.where(worlds, drawn.clamp(max=self._most), self.late)
+
+    def change_noise(self, factor: float) -> None:
+        """Another factor of the task's own noise."""
+        self._noise = self._find_noise(factor)
+
+    def renew(self) -> None:
+        """Takes up scale, bias and noise of sensors, because e has changed."""
+        if self._has_faults:
+            simulator, device = self._scene.simulator, self._scene.device
+            fields = [simulator.field(f"own.sensor_{kind}") for kind in _FAULTS]
+            values = [torch.tensor(x).to(device, torch.float32) for x in fields]
+            for i, value in enumerate(values):
+                if self._faults[i].shape == value.shape:
+                    self._faults[i].copy_(value)
+                else:
+                    self._faults[i] = value
+
+    def observe(self, fresh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(worlds, …) of the actor, and the same terms of the truth now.
+
+        Worlds of the mask `fresh` have just begun: what they measure now has held for
+        ever, and the others are as they were observed last.
+        """
+        scene = self._scene
+        inputs = self._task.read_inputs(scene)
+        known = [scene.action] if inputs is None else [scene.action, inputs]
+        truth = torch.cat([scene.signals, *known], dim=1)
+        row = torch.cat([self._measure(scene.signals, fresh), *known], dim=1)
+        if fresh is None:
+            actor = self._actor.observe(row)
+        else:
+            actor = self._actor.restart(row, fresh)
+        return actor, self._critic.observe(truth)
+
+    def memory(self) -> dict[str, Tensor]:
+        """Tensors that it remembers, by name, live."""
+        held = {"late": self.late, "rows": self.rows}
+        return held if self._actor.last is None else held | {"seen": self._actor.last}
+
+    def _measure(self, signals: Tensor, fresh: Tensor | None) -> Tensor:
+        """(worlds, signals) as the robot would report them, some steps late."""
+        if self._has_faults:
+            scale, bias, sd = self._faults
+            noise = sd * self._chance.normal(*signals.shape)
+            signals = signals * scale + bias + noise
+        if self._noise is not None:
+            signals = signals + self._noise * self._chance.normal(*signals.shape)
+        if not self._most:
+            return signals
+        if fresh is None:
+            self.rows = torch.cat([signals[:, None], self.rows[:, :-1]], dim=1)
+        else:
+            begun = signals[:, None].expand_as(self.rows)
+            self.rows = torch.where(fresh[:, None, None], begun, self.rows)
+        index = self.late[:, None, None].expand(-1, 1, signals.shape[1])
+        return self.rows.gather(1, index)[:, 0]
+
+    def _find_noise(self, factor: float) -> Tensor | None:
+        """(signals,) sd of the task's noise on each signal; None: there is none."""
+        task, scene = self._task, self._scene
+        sd = [
+            max((n for end, n in task.noise.items() if _ends(name, end)), default=0.0)
+            for name in scene.simulator.signals
+        ]
+        if not factor or not any(sd):
+            return None
+        return factor * torch.tensor(sd, device=scene.device)
+
+
+def _ends(signal: str, end: str) -> bool:
+    """Whether a signal, or the sensor that it is a component of, ends so."""
+    return signal.endswith(end) or signal.rpartition(".")[0].endswith(end)

@@ -1,0 +1,97 @@
+"""Pendulum swing-up: from hanging to upright, with a motor too weak to lift it at once.
+
+Upright is π; the pendulum twin is the DFKI one, whose motor is held to 2 N·m here: its
+weight and dry friction ask for 3.3 N·m held out sideways.
+"""
+
+import math
+from types import MappingProxyType
+
+import torch
+from torch import Tensor
+
+from realworthy.policies.action import ActionMap
+from realworthy.policies.terms import Linear, Term, Turn
+from realworthy.tasks.chance import Chance
+from realworthy.tasks.scene import Scene
+from realworthy.tasks.task import Controller, Start, Task
+from realworthy.twins import Twin, bind, load_twin
+from realworthy.twins.commands import describe_commands
+
+_NEAR = 0.1
+"""[rad] from upright that counts as balanced."""
+_HOLD = 2.0
+"""[s] at the end of an episode for which it must be balanced."""
+
+
+class PendulumSwingUp(Task):
+    """Swing up and balance, within ten seconds."""
+
+    name = "pendulum"
+    period = 0.04
+    seconds = 10.0
+    noise = MappingProxyType({".position": 0.002, ".velocity": 0.05})
+    weights = MappingProxyType({"upright": 1.0, "slow": 0.1, "effort": 0.002})
+
+    def __init__(self, twin: Twin | None = None, *, torque: float = 2.0) -> None:
+        """`torque` [N·m] is what the motor may give."""
+        self.twin = twin or load_twin("pendulum")
+        self.torque = torque
+        (line,) = describe_commands(bind(self.twin))
+        joint = line.joint
+        self.terms: tuple[Term, ...] = (
+            Turn(name="angle", signals=(f"{joint}.position",)),
+            Linear(name="speed", signals=(f"{joint}.velocity",), scale=(0.2,)),
+            Linear(name="last_action", signals=(f"{joint}.command.action",)),
+        )
+        self.action = ActionMap(
+            commands=(f"{joint}.command",), offset=(0.0,), scale=(torque,)
+        )
+
+    def prepare(self, scene: Scene) -> None:
+        self._held = scene.zeros()
+
+    def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
+        u = 2 * chance.uniform("start", 2, worlds) - 1
+        self._held = torch.where(worlds, 0.0, self._held)
+        return Start(qpos=0.5 * u[:, :1], qvel=0.5 * u[:, 1:])
+
+    def advance(self, scene: Scene, chance: Chance) -> None:
+        near = _from_upright(scene).abs() < _NEAR
+        self._held = torch.where(near, self._held + self.period, 0.0)
+
+    def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
+        return {
+            "upright": -_from_upright(scene).square(),
+            "slow": -scene.qvel[:, 0].square(),
+            "effort": -(self.torque * scene.action[:, 0]).square(),
+        }
+
+    def is_success(self, scene: Scene) -> Tensor:
+        return self._held > _HOLD - self.period / 2
+
+    def build_reference(self, scene: Scene) -> Controller:
+        """Pumps energy, then catches with a proportional–derivative law."""
+        model = scene.simulator.bound.model
+        mass, arm = float(model.body_mass[1]), float(-model.body_ipos[1, 2])
+        inertia = float(model.dof_M0[0])
+        lever = mass * arm * float(-model.opt.gravity[2])  # [N·m] held out sideways
+        friction = float(model.dof_frictionloss[0])
+
+        def act(scene: Scene) -> Tensor:
+            angle, speed = _from_upright(scene), scene.qvel[:, 0]
+            energy = 0.5 * inertia * speed**2 + lever * (torch.cos(angle) - 1)
+            pump = torch.where(energy < 0.02 * lever, 1.0, -0.3) * self.torque
+            falling = speed + 0.1 * torch.sin(angle)  # where it rests, it is let go
+            torque = pump * torch.where(falling >= 0, 1.0, -1.0)
+            catch = -(4 * lever * angle + math.sqrt(8 * lever * inertia) * speed)
+            catch = catch + friction * torch.tanh(20 * speed)
+            is_near = (angle.abs() < 0.4) & (speed.abs() < 2.5)
+            return torch.where(is_near, catch, torque)[:, None] / self.torque
+
+        return act
+
+
+def _from_upright(scene: Scene) -> Tensor:
+    """(worlds,) [rad] within ±π."""
+    return torch.remainder(scene.qpos[:, 0], 2 * math.pi) - math.pi

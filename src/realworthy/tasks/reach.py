@@ -1,0 +1,164 @@
+"""Reach: an arm brings its tip to a point and holds it there.
+
+Goals are points that random poses of the arm reach without touching anything; they are
+given in the frame of the base.
+"""
+
+from types import MappingProxyType
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from realworthy.errors import RealworthyError
+from realworthy.policies.action import ActionMap
+from realworthy.policies.terms import Linear, Term
+from realworthy.tasks.chain import Chain
+from realworthy.tasks.chance import Chance
+from realworthy.tasks.scene import Scene
+from realworthy.tasks.task import Controller, Input, Start, Task
+from realworthy.twins import Twin, bind, load_twin
+
+_POOL = 2048
+"""Goals that are drawn from."""
+_NEAR = 0.02
+"""[m] from the goal that counts as there."""
+_HOLD = 0.2
+"""[s] at the end of an episode for which it must be there."""
+_SCATTER = 0.05
+"""[rad] about the home pose in which episodes begin."""
+_AXES = ("x", "y", "z")
+
+
+class Reach(Task):
+    """The tip at the goal within four seconds, for arms of two to seven joints.
+
+    Joints take position commands; what does not move the tip, such as a gripper, stays
+    at home. An action of ±1 is the far end of a joint's range.
+    """
+
+    name = "reach"
+    period = 0.02
+    seconds = 4.0
+    noise = MappingProxyType({".position": 0.002, ".velocity": 0.05})
+    weights = MappingProxyType(
+        {"near": 1.0, "there": 5.0, "action_rate": 0.01, "slow": 1e-4}
+    )
+
+    def __init__(self, twin: Twin | None = None, *, tip: str = "gripper") -> None:
+        """`tip` is a site of the twin, or else a body."""
+        self.twin = twin or load_twin("arm")
+        self._chain = chain = Chain(bind(self.twin), tip)
+        lines = chain.lines
+        if not 2 <= len(lines) <= 7:
+            raise RealworthyError(
+                f"'{tip}' of twin '{self.twin.name}' is moved by {len(lines)} joints; "
+                "Reach is for two to seven.",
+                hint="Name a tip further out or further in.",
+            )
+        names = [str(line.joint) for line in lines]
+        commands = tuple(line.signal for line in lines)
+        home = tuple(chain.home.tolist())
+        goal = tuple(f"goal.{axis}" for axis in _AXES)
+        self.terms: tuple[Term, ...] = (
+            Linear(
+                name="pose", signals=tuple(f"{n}.position" for n in names), offset=home
+            ),
+            Linear(
+                name="speed",
+                signals=tuple(f"{n}.velocity" for n in names),
+                scale=(0.2,),
+            ),
+            Linear(name="goal", signals=goal),
+            Linear(name="last_action", signals=tuple(f"{c}.action" for c in commands)),
+        )
+        far = np.maximum(chain.upper - chain.home, chain.home - chain.lower)
+        self.action = ActionMap(
+            commands=commands, offset=home, scale=tuple(far.tolist())
+        )
+        self._pool = chain.draw_points(_POOL, seed=0)
+        low, high, middle = (f(self._pool, axis=0) for f in (np.min, np.max, np.median))
+        self.inputs = tuple(
+            Input(name, float(low[i]), float(high[i]), "m", float(middle[i]))
+            for i, name in enumerate(goal)
+        )
+
+    def prepare(self, scene: Scene) -> None:
+        chain = self._chain
+        names = [str(line.joint) for line in chain.lines]
+        self._places, self._dofs = scene.find_joints(names)
+        to = {"dtype": torch.float32, "device": scene.device}
+        self._goals = torch.tensor(self._pool, **to)
+        self._origin, self._turn = (
+            torch.tensor(x, **to) for x in (chain.origin, chain.turn)
+        )
+        self.goal, self._held = scene.zeros(3), scene.zeros()
+
+    def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
+        u = chance.uniform("start", 1 + len(self._places), worlds)
+        drawn = self._goals[(u[:, 0] * len(self._goals)).to(torch.int64)]
+        self.goal = torch.where(worlds[:, None], drawn, self.goal)
+        self._held = torch.where(worlds, 0.0, self._held)
+        qpos = scene.initial_qpos.repeat(scene.world_count, 1)
+        qpos[:, self._places] += _SCATTER * (2 * u[:, 1:] - 1)
+        return Start(qpos=qpos, qvel=scene.zeros(scene.nv))
+
+    def advance(self, scene: Scene, chance: Chance) -> None:
+        near = self.measure_miss(scene) < _NEAR
+        self._held = torch.where(near, self._held + self.period, 0.0)
+
+    def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
+        miss = self.measure_miss(scene)
+        return {
+            "near": torch.exp(-(miss / 0.1).square()),
+            "there": (miss < _NEAR).to(torch.float32),
+            "action_rate": -(scene.action - scene.last_action).square().sum(dim=1),
+            "slow": -scene.qvel[:, self._dofs].square().sum(dim=1),
+        }
+
+    def is_success(self, scene: Scene) -> Tensor:
+        return self._held > _HOLD - self.period / 2
+
+    def read_inputs(self, scene: Scene) -> Tensor:
+        return self.goal
+
+    def observe_privileged(self, scene: Scene) -> Tensor:
+        """(worlds, 3) from the tip to the goal [m]."""
+        return self.goal - self.locate_tip(scene)
+
+    def locate_tip(self, scene: Scene) -> Tensor:
+        """(worlds, 3) [m] of the tip in the frame of the base."""
+        places = scene.array("site_xpos" if self._chain.is_site else "xpos")
+        return (places[:, self._chain.tip] - self._origin) @ self._turn
+
+    def measure_miss(self, scene: Scene) -> Tensor:
+        """(worlds,) [m] from the tip to the goal."""
+        return (self.goal - self.locate_tip(scene)).norm(dim=1)
+
+    def build_reference(self, scene: Scene) -> Controller:
+        """Inverse kinematics once per goal; an integral makes up for the servos' sag.
+
+        It works on the host, world by world, and on nominal numbers.
+        """
+        goal, pose = torch.full_like(self.goal, torch.nan), scene.qpos[:, self._places]
+        sag = torch.zeros_like(pose)
+        offset, scale = (
+            torch.tensor(x, device=scene.device)
+            for x in (self.action.offset, self.action.scale)
+        )
+
+        def act(scene: Scene) -> Tensor:
+            is_new = (self.goal != goal).any(dim=1)
+            for world in is_new.nonzero()[:, 0].tolist():
+                found = self._chain.solve(self.goal[world].cpu().double().numpy())
+                pose[world] = torch.tensor(found, dtype=torch.float32)
+            goal.copy_(self.goal)
+            error = pose - scene.qpos[:, self._places]
+            grown = sag + 2.0 * self.period * error * (error.abs() < 0.3)
+            sag.copy_(torch.where(is_new[:, None], 0.0, grown))
+            return (pose + sag - offset) / scale
+
+        return act
+
+    def memory(self) -> dict[str, Tensor]:
+        return {"goal": self.goal, "held": self._held}

@@ -1,0 +1,118 @@
+"""What is observed, rewarded and wanted of one robot; on tensors of all worlds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from realworthy.errors import RealworthyError
+from realworthy.policies.action import ActionMap
+from realworthy.policies.terms import Term
+from realworthy.tasks.chance import Chance
+from realworthy.tasks.mirrors import Reflection
+from realworthy.tasks.scene import Scene
+from realworthy.twins import Twin
+
+Controller: TypeAlias = Callable[[Scene], Tensor]
+"""(worlds, action_width) actions from the truth: a reference, not a policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where episodes begin; rows of worlds that do not begin are not looked at."""
+
+    qpos: Tensor
+    """(worlds, nq)"""
+    qvel: Tensor
+    """(worlds, nv)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A number that somebody gives the policy, such as `goal.x`."""
+
+    name: str
+    lower: float
+    upper: float
+    unit: str
+    default: float = 0.0
+
+
+class Task(ABC):
+    """One task on one twin. An instance remembers things of the worlds it runs in.
+
+    Every method works on all worlds at once, never waits for the device, and changes
+    nothing of the scene.
+    """
+
+    name: str
+    twin: Twin
+    period: float
+    """[s] of one control step."""
+    seconds: float
+    """[s] of one episode."""
+    terms: tuple[Term, ...]
+    """What the actor observes, all of it measurable on the robot."""
+    action: ActionMap
+    inputs: tuple[Input, ...] = ()
+    """Goals and commands, by name; the task draws them, on a robot a person does."""
+    noise: Mapping[str, float] = MappingProxyType({})
+    """Ending of a signal's name, such as `.velocity`, → sd of its noise [its unit]."""
+    unmeasured: tuple[str, ...] = ("base.position", "base.velocity")
+    """Sensors of the twin that the robot itself lacks; terms may not need them."""
+    weights: Mapping[str, float]
+    """Reward term → weight; the reward is their sum times the period [s]."""
+    reflection: Reflection | None = None
+    """Its left–right symmetry, if it has one."""
+
+    @abstractmethod
+    def prepare(self, scene: Scene) -> None:
+        """Finds places and makes room to remember; called once."""
+
+    @abstractmethod
+    def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
+        """Where the worlds of a mask begin; also forgets what was of their last time.
+
+        Goals for the episode are drawn here.
+        """
+
+    def advance(self, scene: Scene, chance: Chance) -> None:  # noqa: B027
+        """Takes note of what happened in the step that was just made."""
+
+    @abstractmethod
+    def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
+        """Reward term → (worlds,) before its weight."""
+
+    def find_failures(self, scene: Scene) -> Tensor | None:
+        """(worlds,) `Failure` codes that end an episode now; None: it never ends so."""
+        return None
+
+    @abstractmethod
+    def is_success(self, scene: Scene) -> Tensor:
+        """(worlds,) bool: an episode that ended now would have reached its goal."""
+
+    def read_inputs(self, scene: Scene) -> Tensor | None:
+        """(worlds, inputs) present values of `inputs`."""
+        return None
+
+    def observe_privileged(self, scene: Scene) -> Tensor | None:
+        """(worlds, k) what only the critic sees, beside the truth of `terms` and e."""
+        return None
+
+    def build_reference(self, scene: Scene) -> Controller:
+        """A controller that does the task, from the truth."""
+        raise RealworthyError(f"Task '{self.name}' has no reference controller.")
+
+    def find_pushed(self, scene: Scene) -> Tensor:
+        """Places in `qvel` that pushes change: ground speed of the base, or all."""
+        base = scene.find_base()
+        places = range(scene.nv) if base is None else (base[1], base[1] + 1)
+        return torch.tensor(list(places), device=scene.device)
+
+    def memory(self) -> dict[str, Tensor]:
+        """Tensors that it remembers, by name, live."""
+        return {k: v for k, v in vars(self).items() if isinstance(v, Tensor)}

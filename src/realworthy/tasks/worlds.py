@@ -1,0 +1,432 @@
+"""Many worlds in which one task is tried, on either simulator."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from realworthy.errors import RealworthyError
+from realworthy.parameters.processes import Course
+from realworthy.simulators import MujocoCpu, Outcome
+from realworthy.simulators.inputs import Encoders
+from realworthy.tasks.chance import Chance
+from realworthy.tasks.environment import Environment, Observations, Step
+from realworthy.tasks.failures import Failure
+from realworthy.tasks.measuring import Measuring
+from realworthy.tasks.mirrors import Mirrors
+from realworthy.tasks.pushing import Pushing
+from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.recorded import Memory, Recorded
+from realworthy.tasks.scene import Scene
+from realworthy.tasks.task import Start, Task
+from realworthy.twins import bind
+
+if TYPE_CHECKING:
+    from realworthy.simulators.mujoco_gpu import MujocoGpu
+
+T = TypeVar("T")
+_ITERATIONS, _LINE_SEARCHES = 8, 12
+"""Of the constraint solver on a GPU, where every world waits for the slowest."""
+_REDRAW = 64
+"""Steps between two drawings of e on a GPU, where each waits for the device."""
+
+
+class TaskWorlds(Environment):
+    """`world_count` worlds of a task, each with an e of its own.
+
+    On the CPU, world i of episode k has the same e, start, goals and pushes whatever
+    the other worlds do; its measurement noise depends on their number. On a GPU a world
+    takes up its new e some steps after its episode began, and the solver of contacts
+    and friction stops sooner. A world whose physics diverges ends with
+    `Failure.NUMERICAL`, is marked invalid, and begins anew.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        world_count: int,
+        *,
+        randomization: Randomization | None = None,
+        seed: int = 0,
+        device: str = "cpu",
+        with_warp: bool | None = None,
+        recorded: bool = True,
+        thread_count: int = 0,
+    ) -> None:
+        """On CUDA a step is `recorded` and launched as a few graphs.
+
+        `with_warp` is for tests: MuJoCo Warp on the CPU. None: on CUDA only.
+        """
+        self.task, self.device = task, torch.device(device)
+        self.randomization = randomization or Randomization()
+        belief = self.randomization.belief
+        self.bound = bind(task.twin, None if belief is None else belief.space)
+        self._is_on_warp = (
+            self.device.type == "cuda" if with_warp is None else with_warp
+        )
+        self.simulator = self._build_simulator(world_count, thread_count)
+        self.scene = scene = Scene(self.simulator, self.device)
+        self.chance = Chance(seed, world_count, self.device)
+        self.world_count, self.period = world_count, self.simulator.period
+        self.step_limit = round(task.seconds / self.period)
+        self.action_width = task.action.width
+        scene.action = scene.last_action = scene.zeros(self.action_width)
+        self._command = _Commands(task, scene, is_on_warp=self._is_on_warp)
+        self._samples = np.tile(self.bound.space.nominal, (world_count, 1))
+        self._e = scene.zeros(len(self.bound.space))
+        self._waiting = torch.zeros(world_count, dtype=torch.bool, device=self.device)
+        self._invalid = torch.zeros((), dtype=torch.int64, device=self.device)
+        self._steps = 0
+        self._memory = Memory(self)
+        self._action = scene.zeros(self.action_width)
+        self._done = torch.zeros_like(self._waiting)
+        self._course = self._build_course(seed)
+        self.measuring = Measuring(task, scene, self.randomization, self.chance)
+        task.prepare(scene)
+        self.pushing = Pushing(
+            task.find_pushed(scene), scene, self.randomization.pushes
+        )
+        self.observations = self.reset()
+        self.widths = {name: x.shape[1] for name, x in self.observations.items()}
+        self._mirrors = Mirrors(
+            task.reflection,
+            terms=task.terms,
+            action=task.action,
+            space=self.bound.space,
+            device=self.device,
+        )
+        self.mirror_count = self._mirrors.count
+        self._is_recorded = recorded and self.device.type == "cuda"
+
+        def record(work: Callable[[], T]) -> Callable[[], T]:
+            if not self._is_recorded:
+                return work
+            return Recorded(work, self._memory, self.chance.generator)
+
+        self._decide = record(self._act)
+        self._look_and_prepare = record(self._judge_and_prepare)
+        self._see_begun = record(self._settle_and_observe)
+
+    @property
+    def e(self) -> NDArray[np.float64]:
+        """(worlds, d) samples of the belief that the worlds have now."""
+        return self._samples.copy()
+
+    @property
+    def invalid_count(self) -> int:
+        """Worlds whose physics diverged, since the beginning."""
+        return int(self._invalid)
+
+    def reset(self, *, scatter: bool = False) -> Observations:
+        everywhere = torch.ones(self.world_count, dtype=torch.bool, device=self.device)
+        self._put(everywhere, self._prepare(everywhere))
+        self._settle(everywhere)
+        self._draw_waiting()
+        if scatter:
+            u = self.chance.uniform("scatter", 1, everywhere)[:, 0]
+            self.scene.step_count.copy_((u * self.step_limit).to(torch.int64))
+        self.observations = self._observe(everywhere)
+        self._memory.put_back()
+        return self.observations
+
+    def step(self, action: Tensor) -> Step:
+        self._memory.put_back()  # what others have replaced between two steps
+        self._action.copy_(action)
+        self._change_e()
+        self.simulator.step(self._decide())
+        self.scene.renew()
+        if self.device.type == "cpu":
+            return self._finish_on_cpu()
+        step, start = self._look_and_prepare()
+        self._done.copy_(step.done)
+        self._put(self._done, start)
+        self.observations = {k: x.clone() for k, x in self._see_begun().items()}
+        return replace(step, observations=self.observations)
+
+    def _finish_on_cpu(self) -> Step:
+        """The rest of a step where asking whether any world has ended costs nothing."""
+        step = self._judge()
+        self.observations = step.observations
+        done = step.done
+        if not bool(done.any()):
+            return step
+        self._put(done, self._prepare(done))
+        self._settle(done)
+        self.observations = self._observe(done)
+        return replace(step, observations=self.observations)
+
+    def _act(self) -> Tensor | NDArray[np.float64]:
+        """(worlds, inputs) commands for the action, after a push where one is due."""
+        scene = self.scene
+        scene.last_action = scene.action
+        scene.action = self.task.action.smooth(self._action, scene.last_action)
+        self.pushing.push(self.chance)
+        return self._command(scene.action)
+
+    def _judge(self) -> Step:
+        """What the step brought, before worlds begin anew."""
+        task, scene = self.task, self.scene
+        scene.step_count += 1
+        task.advance(scene, self.chance)
+        terms = task.compute_rewards(scene)
+        reward = sum(task.weights[name] * value for name, value in terms.items())
+        failure, terminated, truncated, invalid = self._find_endings()
+        done = terminated | truncated
+        success = task.is_success(scene) & done & ~invalid
+        missed = truncated & ~success
+        failure = torch.where(missed, int(Failure.NO_PROGRESS), failure)
+        final = self._observe(None)
+        self._invalid += invalid.sum()
+        return Step(
+            observations=final,
+            reward=torch.where(invalid, 0.0, self.period * reward),
+            terminated=terminated,
+            truncated=truncated,
+            final=final,
+            terms=terms,
+            failure=failure,
+            success=success,
+            invalid=invalid,
+        )
+
+    def _judge_and_prepare(self) -> tuple[Step, Start]:
+        step = self._judge()
+        return step, self._prepare(step.done)
+
+    def _settle_and_observe(self) -> Observations:
+        self._settle(self._done)
+        return self._observe(self._done)
+
+    def _prepare(self, worlds: Tensor) -> Start:
+        """Where the worlds of a mask begin their next episode."""
+        self.chance.begin(worlds)
+        self._waiting |= worlds
+        if not self._is_on_warp:
+            self._draw_waiting()
+        start = self.task.begin(self.scene, worlds, self.chance)
+        self.pushing.begin(worlds, self.chance)
+        self.measuring.begin(worlds)
+        return start
+
+    def reseed(self, seed: int) -> None:
+        self.chance.reseed(seed)
+        self._course = self._build_course(seed)
+
+    def randomize(self, randomization: Randomization) -> None:
+        """Worlds differ so from their next episodes on; noise and pushes at once.
+
+        The belief is over the same numbers as before; processes and latency stay, and
+        so do noise and pushes of recorded steps.
+        """
+        self._check_same(randomization)
+        old, self.randomization = self.randomization, randomization
+        if randomization.noise != old.noise:
+            self.measuring.change_noise(randomization.noise)
+        self.pushing.change(randomization.pushes)
+        if randomization.belief is not None:
+            self._e.copy_(self._standardise(self._samples))
+
+    def mirror(self, group: str, x: Tensor, element: int = 1) -> Tensor:
+        return self._mirrors.mirror(group, x)
+
+    def mirror_action(self, action: Tensor, element: int = 1) -> Tensor:
+        return self._mirrors.mirror("action", action)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        state = {
+            "physics": torch.from_numpy(self.simulator.state()),
+            "e": torch.from_numpy(self._samples.copy()),
+            "step_count": self.scene.step_count.clone(),
+            "action": self.scene.action.clone(),
+            "invalid": self._invalid.clone(),
+        }
+        state |= {name: x.clone() for name, x in self._list_memory().items()}
+        state |= {f"observed.{k}": x.clone() for k, x in self.observations.items()}
+        chance = self.chance.state_dict()
+        return state | {f"chance.{name}": x for name, x in chance.items()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        if self._course is not None:
+            raise RealworthyError(
+                "Worlds with numbers that move within an episode cannot be resumed."
+            )
+        self._samples = state["e"].numpy().copy()
+        if self.randomization.belief is not None:
+            self.simulator.write(self._samples)
+            self._e.copy_(self._standardise(self._samples))
+        self.simulator.restore(state["physics"].numpy())
+        self.scene.renew()
+        self.scene.step_count.copy_(state["step_count"])
+        self.scene.action = state["action"].to(self.device)
+        self._invalid.copy_(state["invalid"])
+        self.measuring.renew()
+        for name, x in self._list_memory().items():
+            x.copy_(state[name])
+        self.chance.load_state_dict(
+            {k: state[f"chance.{k}"] for k in ("generator", "episode")}
+        )
+        names = self.observations
+        self.observations = {k: state[f"observed.{k}"].to(self.device) for k in names}
+        self._memory.put_back()
+
+    def _check_same(self, other: Randomization) -> None:
+        old = self.randomization
+        names = [() if r.belief is None else r.belief.space.names for r in (old, other)]
+        if names[0] != names[1]:
+            missing = sorted({*names[0]} ^ {*names[1]})
+            raise RealworthyError(
+                "Running worlds keep the numbers that differ between them; these two"
+                f" disagree about {', '.join(missing) or 'their order'}.",
+                hint="Use a belief over the same space, or build the worlds anew.",
+            )
+        if self._is_recorded and (old.noise, old.pushes) != (other.noise, other.pushes):
+            raise RealworthyError(
+                "Noise and pushes are part of the recorded steps of these worlds.",
+                hint="Build them with recorded=False, or change the belief alone.",
+            )
+        if (old.latency, old.processes) != (other.latency, other.processes):
+            raise RealworthyError(
+                "Latency and processes of running worlds cannot change.",
+                hint="Build the worlds anew.",
+            )
+
+    def _list_memory(self) -> dict[str, Tensor]:
+        owners = {"task": self.task, "push": self.pushing, "measured": self.measuring}
+        return {
+            f"{owner}.{name}": x
+            for owner, part in owners.items()
+            for name, x in part.memory().items()
+        }
+
+    def _find_endings(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Failure codes, terminated, truncated, invalid; each (worlds,)."""
+        outcome = torch.as_tensor(self.simulator.array("outcome"), device=self.device)
+        invalid = outcome == int(Outcome.DIVERGED)
+        failure = self.task.find_failures(self.scene)
+        if failure is None:
+            failure = torch.zeros_like(self.scene.step_count)
+        failure = torch.where(invalid, int(Failure.NUMERICAL), failure)
+        terminated = failure != 0
+        truncated = (self.scene.step_count >= self.step_limit) & ~terminated
+        return failure, terminated, truncated, invalid
+
+    def _observe(self, fresh: Tensor | None) -> Observations:
+        """After a step; or, with a mask, again because those worlds have begun."""
+        actor, terms = self.measuring.observe(fresh)
+        left = 1 - self.scene.step_count[:, None].to(torch.float32) / self.step_limit
+        parts = [terms, left, self._e]
+        privileged = self.task.observe_privileged(self.scene)
+        if privileged is not None:
+            parts.append(privileged)
+        return {"actor": actor, "critic": torch.cat(parts, dim=1)}
+
+    def _put(self, worlds: Tensor, start: Start) -> None:
+        """Puts the worlds of a mask where they begin."""
+        if not isinstance(self.simulator, MujocoCpu):
+            self.simulator.begin(worlds, qpos=start.qpos, qvel=start.qvel)
+        else:
+            ids = worlds.numpy().nonzero()[0]
+            qpos, qvel = start.qpos.numpy()[ids], start.qvel.numpy()[ids]
+            self.simulator.reset(ids, qpos=qpos, qvel=qvel)
+        self.scene.renew()
+
+    def _settle(self, worlds: Tensor) -> None:
+        """The worlds of a mask are at time zero and have done nothing."""
+        scene = self.scene
+        scene.step_count.masked_fill_(worlds, 0)
+        scene.action = torch.where(worlds[:, None], 0.0, scene.action)
+
+    def _draw_waiting(self) -> None:
+        """Gives the worlds that have begun an episode an e of their own for it."""
+        belief = self.randomization.belief
+        if belief is None:
+            return
+        ids = self._waiting.cpu().numpy().nonzero()[0]
+        self._waiting.zero_()
+        if not len(ids):
+            return
+        episode = self.chance.episode.cpu().numpy()[ids]
+        samples = belief.sample_worlds(ids, seed=self.chance.seed, episode=episode)
+        if self._course is not None:
+            self._course.begin(samples, ids)
+        self._write_e(samples, ids)
+
+    def _change_e(self) -> None:
+        """What changes of e between two steps."""
+        self._steps += 1
+        if self._course is not None:
+            ids = self._course.advance(self.period)
+            self._write_e(self._course.now[ids], ids)
+        if self._is_on_warp and self._steps % _REDRAW == 0:
+            self._draw_waiting()
+
+    def _write_e(self, samples: NDArray[np.float64], ids: NDArray[np.intp]) -> None:
+        if not len(ids):
+            return
+        self._samples[ids] = samples
+        self.simulator.write(samples, ids)
+        self._e[torch.from_numpy(ids).to(self.device)] = self._standardise(samples)
+        self.measuring.renew()
+
+    def _standardise(self, samples: NDArray[np.float64]) -> Tensor:
+        """(n, d) e as multiples of the belief's sd from its mean."""
+        belief = self.randomization.belief
+        assert belief is not None
+        mean = np.array([belief.mean[name] for name in belief.space.names])
+        sd = np.array([belief.sd[name] for name in belief.space.names])
+        scaled = (samples - mean) / np.where(sd > 0, sd, 1.0)
+        return torch.tensor(scaled, dtype=torch.float32, device=self.device)
+
+    def _build_simulator(
+        self, world_count: int, thread_count: int
+    ) -> "MujocoCpu | MujocoGpu":
+        step = float(self.bound.model.opt.timestep)
+        substeps = round(self.task.period / step)
+        if abs(substeps * step - self.task.period) > 1e-9:
+            raise RealworthyError(
+                f"Task '{self.task.name}' acts every {self.task.period * 1e3:g} ms, "
+                f"which is no multiple of the twin's time step, {step * 1e3:g} ms."
+            )
+        if not self._is_on_warp:
+            return MujocoCpu(
+                self.bound, world_count, substeps=substeps, thread_count=thread_count
+            )
+        from realworthy.simulators.mujoco_gpu import MujocoGpu
+
+        option = self.bound.model.opt
+        option.iterations = min(option.iterations, _ITERATIONS)
+        option.ls_iterations = min(option.ls_iterations, _LINE_SEARCHES)
+        device = str(self.device)
+        return MujocoGpu(self.bound, world_count, substeps=substeps, device=device)
+
+    def _build_course(self, seed: int) -> Course | None:
+        processes = self.randomization.processes
+        if not processes:
+            return None
+        return Course(self.bound.space, processes, len(self._samples), seed=seed)
+
+
+class _Commands:
+    """Actions → commands of all inputs; those that no action moves stay at home."""
+
+    def __init__(self, task: Task, scene: Scene, *, is_on_warp: bool) -> None:
+        names = scene.simulator.commands
+        places = [names.index(name) for name in task.action.commands]
+        device = scene.device
+        self._places = torch.tensor(places, device=device)
+        self._offset = torch.tensor(task.action.offset, device=device)
+        self._scale = torch.tensor(task.action.scale, device=device)
+        self._home = scene.initial_command.repeat(scene.world_count, 1)
+        self._encoders = None if is_on_warp else Encoders(scene.simulator, ())
+
+    def __call__(self, action: Tensor) -> Tensor | NDArray[np.float64]:
+        """(worlds, inputs) in the true coordinates of servos with false encoders."""
+        command = self._home.clone()
+        command[:, self._places] = self._offset + self._scale * action
+        if self._encoders is None:
+            return command
+        return self._encoders.understand(command.numpy())

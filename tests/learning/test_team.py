@@ -1,0 +1,57 @@
+"""`torchrun` on two processes of the CPU: one run, one policy."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+from realworthy.learning.distributed import Team, join_team
+
+
+def test_alone_it_is_its_own_team():
+    team = join_team("cpu")
+    assert team == Team(0, 1)
+    assert team.average is None
+    assert team.agree(True, False) == (True, False)
+    assert team.share(lambda: 3) == 3
+    assert team.choose_device("cuda") == "cuda"
+
+
+def test_two_processes_make_one_run(tmp_path: Path):
+    script = tmp_path / "go.py"
+    script.write_text(
+        "import torch\n"
+        "from realworthy.learning.ppo import small\n"
+        "from realworthy.learning.train import TrainSettings, train\n"
+        "torch.set_num_threads(1)\n"
+        "ppo = small()\n"
+        "ppo.horizon, ppo.actor_widths, ppo.critic_widths = 16, (16,), (16,)\n"
+        "settings = TrainSettings(task='pendulum', ppo=ppo, world_count=8,\n"
+        "    steps=3 * 2 * 8 * 16, evaluation_episodes=4, thread_count=1)\n"
+        "done = train(settings, output='run')\n"
+        "print(done.step_count, done.evaluation.episode_count)\n"
+    )
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [sys.executable, *command, str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("768")]
+    assert len(lines) == 2  # both processes know the result
+    folder = tmp_path / "run"
+    assert (folder / "policy.onnx").exists()
+    kept = [
+        torch.load(folder / "checkpoints" / name, weights_only=True)
+        for name in ("latest.pt", "1_latest.pt")
+    ]
+    for name, weights in kept[0]["learner"]["actor"].items():
+        assert torch.equal(weights, kept[1]["learner"]["actor"][name]), name
+    seen = [state["learner"]["observations"]["actor"] for state in kept]
+    assert not torch.equal(*seen)  # each has worlds of its own

@@ -1,0 +1,79 @@
+"""Acrobot: its equations, its rewards, its reference controller."""
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+import torch
+
+from realworthy.simulators import MujocoCpu
+from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
+from realworthy.tasks.two_links import read_links
+from realworthy.tasks.worlds import TaskWorlds
+from realworthy.twins import bind, load_twin
+from tests.tasks.rolling import roll
+
+COUNTS = [40, pytest.param(200, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("kind", [AcrobotBalance, AcrobotSwingUp])
+def test_the_reference_does_the_task(kind, count):
+    assert roll(kind(), count, with_reference=True).rate >= 0.95
+
+
+@pytest.mark.parametrize("kind", [AcrobotBalance, AcrobotSwingUp])
+def test_chance_does_not(kind):
+    assert roll(kind(), 40, with_reference=False).rate <= 0.05
+
+
+def test_equations_of_motion_are_those_of_the_model():
+    names = [f"{j}.{k}" for j in ("shoulder", "elbow") for k in ("damping",)]
+    names += [f"{j}.coulomb_friction" for j in ("shoulder", "elbow")]
+    twin = load_twin("double_pendulum").with_values(dict.fromkeys(names, 0.0))
+    model = bind(twin).model
+    links, data = read_links(model), mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = (0.7, -1.9), (2.0, -3.0)
+    q, v = (torch.tensor(x[None]) for x in (data.qpos, data.qvel))
+    wanted = torch.tensor([11.0], dtype=torch.float64)
+    data.ctrl[:] = 0.0, float(links.compute_elbow_torque(q, v, wanted))
+    mujoco.mj_forward(model, data)
+    assert data.qacc[1] == pytest.approx(11.0, rel=1e-6)
+    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    mujoco.mj_forward(model, data)
+    moved = data.energy.sum()
+    data.qpos[:], data.qvel[:] = (math.pi, 0.0), 0.0
+    mujoco.mj_forward(model, data)
+    energy = float(links.compute_energy(q, v))
+    assert energy == pytest.approx(moved - data.energy.sum(), rel=1e-6)
+
+
+def test_rewards_are_as_computed_by_hand():
+    task = AcrobotBalance()
+    worlds = TaskWorlds(task, 3, thread_count=1)
+    qpos = [[math.pi, 0.0], [math.pi / 2, 0.0], [math.pi, math.pi]]
+    worlds.simulator.reset(qpos=qpos, qvel=[0.0, 0.0])
+    worlds.scene.renew()
+    # links of 0.2 m and 0.3 m: folded, the tip is 0.1 m below the shoulder
+    height = torch.tensor([1.0, 0.0, -0.2])
+    torch.testing.assert_close(
+        task.measure_height(worlds.scene), height, atol=1e-5, rtol=0
+    )
+    by_hand = torch.tensor([1.0, 0.1 ** (0.95**2), 0.1 ** (1.15**2)])
+    found = task.compute_rewards(worlds.scene)["height"]
+    torch.testing.assert_close(found, by_hand, atol=1e-5, rtol=0)
+
+
+def test_only_the_elbow_is_driven():
+    worlds = TaskWorlds(AcrobotBalance(), 1, thread_count=1)
+    worlds.step(torch.tensor([[0.5]]))
+    np.testing.assert_allclose(worlds.simulator.array("ctrl"), [[0.0, 3.0]])
+
+
+def test_doing_nothing_does_not_balance():
+    simulator = MujocoCpu(bind(AcrobotBalance().twin), 1, substeps=10, thread_count=1)
+    simulator.reset(qpos=[math.pi + 0.02, 0.02], qvel=[0.0, 0.0])
+    for _ in range(300):
+        simulator.step(np.zeros((1, 2)))
+    assert abs(simulator.array("qpos")[0, 0] - math.pi) > 1

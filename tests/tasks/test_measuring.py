@@ -1,0 +1,134 @@
+"""What the actor measures: noise, bias, latency, histories; what the critic sees."""
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from realworthy.parameters import Fixed, IndependentBelief
+from realworthy.tasks.cartpole import CartpoleBalance
+from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.reach import Reach
+from realworthy.tasks.worlds import TaskWorlds
+from realworthy.twins import Twin, load_twin
+from tests.tasks.test_reach import make_arm
+
+
+def fix(twin: Twin, values: dict[str, float]) -> IndependentBelief:
+    """A belief that is sure of some numbers."""
+    space = twin.space.select(list(values))
+    return IndependentBelief(space, {name: Fixed(x) for name, x in values.items()})
+
+
+def test_noise_has_the_stated_sd_and_the_critic_sees_none():
+    task = CartpoleBalance()
+    noisy = TaskWorlds(task, 400, randomization=Randomization(noise=2.0))
+    exact = TaskWorlds(CartpoleBalance(), 400)
+    errors = []
+    for _ in range(10):
+        one, other = noisy.step(torch.zeros(400, 1)), exact.step(torch.zeros(400, 1))
+        assert torch.equal(one.observations["critic"], other.observations["critic"])
+        errors.append(one.observations["actor"] - other.observations["actor"])
+    error = torch.cat(errors)
+    scales = torch.tensor([1.0, 0.5, 0.1])  # of the terms
+    sd = 2.0 * torch.tensor([0.001, 0.01, 0.05]) * scales
+    places = [0, 3, 4]  # of the cart, its speed, the pole's speed
+    torch.testing.assert_close(error[:, places].std(dim=0), sd, rtol=0.04, atol=0)
+    assert error[:, places].mean(dim=0).abs().max() < 0.1 * sd.max()
+    assert not error[:, 5].any()  # the last action is known exactly
+    fresh = errors[1][:, 0] * errors[0][:, 0]
+    assert fresh.mean().abs() < 0.2 * float(sd[0]) ** 2  # and another in every step
+
+
+@pytest.mark.parametrize("late", [1, 3])
+def test_latency_shifts_measurements_by_whole_steps(late):
+    drawn = Randomization(latency=(late, late))
+    worlds = TaskWorlds(PendulumSwingUp(), 3, randomization=drawn, thread_count=1)
+    truth = [worlds.observations["critic"][:, :3]]
+    seen = [worlds.observations["actor"]]
+    for i in range(12):
+        action = torch.full((3, 1), 0.05 * i)
+        step = worlds.step(action)
+        truth.append(step.observations["critic"][:, :3])
+        seen.append(step.observations["actor"])
+        # the last action is not measured and never late
+        torch.testing.assert_close(step.observations["actor"][:, 3:], action)
+    for i in range(13):
+        assert torch.equal(seen[i][:, :3], truth[max(i - late, 0)])
+    assert not torch.equal(seen[-1][:, :3], truth[-1])
+
+
+def test_latency_is_drawn_for_every_world_and_episode():
+    task = PendulumSwingUp()
+    task.seconds = 0.08
+    drawn = Randomization(latency=(1, 3))
+    worlds = TaskWorlds(task, 300, randomization=drawn, thread_count=1)
+    first = worlds.measuring.late.clone()
+    assert torch.bincount(first, minlength=4)[1:].min() > 60
+    assert int(first.min()) == 1
+    assert int(first.max()) == 3
+    for _ in range(2):
+        worlds.step(torch.zeros(300, 1))
+    assert not torch.equal(first, worlds.measuring.late)
+
+
+def test_histories_begin_full_of_the_first_measurement():
+    task = PendulumSwingUp()
+    task.seconds = 0.12
+    task.terms = tuple(
+        msgspec.structs.replace(term, history=3) if term.name == "speed" else term
+        for term in task.terms
+    )
+    worlds = TaskWorlds(task, 2, thread_count=1)
+    speeds = slice(2, 5)  # after sine and cosine
+
+    def speed() -> torch.Tensor:
+        return 0.2 * worlds.scene.qvel[:, :1]
+
+    assert torch.equal(worlds.observations["actor"][:, speeds], speed().repeat(1, 3))
+    past = [speed()] * 3
+    for i in range(1, 7):
+        step = worlds.step(torch.ones(2, 1))
+        if i % 3:
+            past = [*past[1:], speed()]
+            seen = torch.cat(past, dim=1)
+            assert torch.equal(step.observations["actor"][:, speeds], seen)
+            continue
+        assert step.truncated.all()
+        kept = torch.cat(past[1:], dim=1)
+        assert torch.equal(step.final["actor"][:, speeds][:, :2], kept)
+        past = [speed()] * 3
+        begun = step.observations["actor"][:, speeds]
+        assert torch.equal(begun, torch.cat(past, dim=1))
+    assert worlds.widths["critic"] == 3 + 1 + 1  # the critic needs no history
+
+
+def test_a_false_encoder_moves_measurements_and_position_commands():
+    twin = make_arm(2)
+    bias = 0.1
+    belief = fix(twin, {"joint0.position.sensor_bias": bias})
+    drawn = Randomization(belief=belief)
+    false = TaskWorlds(Reach(twin, tip="tip"), 1, randomization=drawn, thread_count=1)
+    true = TaskWorlds(Reach(twin, tip="tip"), 1, thread_count=1)
+    truth = false.scene.qpos.clone()
+    measured = false.observations["actor"][:, :2]
+    torch.testing.assert_close(measured, truth + torch.tensor([[bias, 0.0]]))
+    torch.testing.assert_close(false.observations["critic"][:, :2], truth)
+    for _ in range(199):
+        false.step(torch.zeros(1, 2))
+        true.step(torch.zeros(1, 2))
+    moved = false.scene.qpos - true.scene.qpos
+    # asked for its home, it stands where its encoder says home is
+    torch.testing.assert_close(moved, torch.tensor([[-bias, 0.0]]), atol=1e-3, rtol=0)
+    both = [w.observations["actor"][:, :2] for w in (false, true)]
+    torch.testing.assert_close(*both, atol=1e-3, rtol=0)
+
+
+def test_a_torque_command_is_understood_whatever_the_encoder_says():
+    twin = load_twin("cartpole")
+    belief = fix(twin, {"cart.position.sensor_bias": 0.2})
+    drawn = Randomization(belief=belief)
+    worlds = TaskWorlds(CartpoleBalance(), 1, randomization=drawn, thread_count=1)
+    worlds.step(torch.tensor([[0.5]]))
+    np.testing.assert_allclose(worlds.simulator.array("ctrl"), [[5.0]])

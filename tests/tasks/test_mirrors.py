@@ -1,0 +1,122 @@
+"""A task in the mirror: what is seen there moves as the world itself would."""
+
+import numpy as np
+import pytest
+import torch
+
+from realworthy.errors import RealworthyError
+from realworthy.parameters import ParameterSpace
+from realworthy.policies.action import ActionMap
+from realworthy.policies.terms import Goal, Gravity, Linear, Term
+from realworthy.tasks.cartpole import CartpoleSwingUp
+from realworthy.tasks.mirrors import Mirrors, Reflection
+from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.worlds import TaskWorlds
+from realworthy.twins import load_twin
+
+ZERO = {"offset": (0.0, 0.0), "scale": (1.0, 1.0)}
+LEGS = ("left", "right")
+SWAPPED = Reflection(
+    joints={"left": ("right", -1.0), "right": ("left", -1.0)},
+    signals={"base.gyro.x": ("base.gyro.x", -1.0)},
+    bodies={"left_foot": "right_foot", "right_foot": "left_foot"},
+    privileged=((1, 1.0), (0, 1.0)),
+)
+BASE = ("base.position.x", "base.position.y")
+QUATERNION = tuple(f"base.orientation.{axis}" for axis in "wxyz")
+
+
+def build(*terms: Term, space: ParameterSpace | None = None) -> Mirrors:
+    action = ActionMap(commands=tuple(f"{leg}.command" for leg in LEGS), **ZERO)
+    return Mirrors(
+        SWAPPED,
+        terms=terms,
+        action=action,
+        space=space or ParameterSpace([]),
+        device=torch.device("cpu"),
+    )
+
+
+def legs(name: str, kind: str, **more: object) -> Linear:
+    signals = tuple(f"{leg}.{kind}" for leg in LEGS)
+    return Linear(name=name, signals=signals, **more)  # pyright: ignore
+
+
+def test_mirrored_actions_move_a_mirrored_world():
+    worlds = TaskWorlds(CartpoleSwingUp(), 2, thread_count=1)
+    qpos, qvel = np.array([0.1, 2.5]), np.array([0.2, -1.0])
+    worlds.simulator.reset(qpos=[qpos, -qpos], qvel=[qvel, -qvel])
+    worlds.scene.renew()
+    for i in range(30):
+        one = torch.tensor([np.sin(0.4 * i)], dtype=torch.float32)
+        step = worlds.step(torch.stack([one, worlds.mirror_action(one)]))
+        for group in ("actor", "critic"):
+            seen, other = step.observations[group]
+            torch.testing.assert_close(
+                worlds.mirror(group, seen), other, atol=1e-5, rtol=0
+            )
+
+
+def test_a_mirror_image_of_a_mirror_image_is_the_thing():
+    mirrors = build(
+        legs("pose", "position", offset=(0.1, -0.1), history=3),
+        Gravity(name="gravity", signals=QUATERNION),
+        Linear(name="gyro", signals=("base.gyro.x",)),
+    )
+    x = torch.arange(2 * 3 + 3 + 1, dtype=torch.float32) + 1
+    seen = mirrors.mirror("actor", x)
+    by_hand = [-2, -1, -4, -3, -6, -5, 7, -8, 9, -10]
+    assert seen.tolist() == by_hand
+    assert torch.equal(mirrors.mirror("actor", seen), x)
+    # pose, gravity, gyro; the time that is left; two privileged
+    critic = torch.arange(9, dtype=torch.float32) + 1
+    assert mirrors.mirror("critic", critic).tolist() == [-2, -1, 3, -4, 5, -6, 7, 9, 8]
+    assert mirrors.mirror("action", torch.tensor([[0.2, 0.5]])).tolist() == [
+        pytest.approx([-0.5, -0.2])
+    ]
+
+
+def test_goals_ahead_stay_ahead():
+    goal = Goal(
+        name="goal",
+        signals=(*BASE, *QUATERNION, "goal.x", "goal.y", "goal.yaw"),
+    )
+    seen = build(goal).mirror("actor", torch.tensor([1.0, 2.0, 0.6, 0.8]))
+    assert seen.tolist() == pytest.approx([1.0, -2.0, -0.6, 0.8])
+
+
+def test_e_changes_sides():
+    names = ["FL_hip.position.sensor_bias", "FR_hip.position.sensor_bias"]
+    names += ["FL_thigh.mass", "FR_thigh.mass", "trunk.centre_of_mass.y"]
+    names += ["trunk.centre_of_mass.x", "FL_hip.damping", "FR_hip.damping"]
+    mirrors = Mirrors(
+        Reflection(
+            joints={"FL_hip": ("FR_hip", -1.0), "FR_hip": ("FL_hip", -1.0)},
+            bodies={"FL_thigh": "FR_thigh", "FR_thigh": "FL_thigh"},
+        ),
+        terms=(),
+        action=ActionMap(commands=("FL_hip.command", "FR_hip.command"), **ZERO),
+        space=load_twin("quadruped").space.select(names),
+        device=torch.device("cpu"),
+    )
+    seen = mirrors.mirror("critic", torch.arange(9, dtype=torch.float32))
+    # first the time that is left; a bias has the sign of its joint, damping has none
+    assert seen.tolist() == [0, -2, -1, 4, 3, -5, 6, 8, 7]
+
+
+def test_a_term_without_its_mirror_image_is_refused():
+    with pytest.raises(RealworthyError, match=r"not its mirror 'right\.position'"):
+        build(Linear(name="pose", signals=("left.position",)))
+
+
+def test_a_pose_that_is_not_even_is_refused():
+    with pytest.raises(RealworthyError, match="no mirror images"):
+        build(legs("pose", "position", offset=(0.1, 0.1)))
+
+
+def test_a_task_without_symmetry_says_so():
+    worlds = TaskWorlds(PendulumSwingUp(), 1, thread_count=1)
+    if worlds.mirror_count > 1:
+        pytest.skip("the pendulum has a symmetry")
+    with pytest.raises(RealworthyError, match="no symmetry"):
+        worlds.mirror("actor", torch.zeros(1, 4))

@@ -1,0 +1,105 @@
+"""Memory that keeps its place, and steps recorded on a GPU."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.recorded import Memory
+from realworthy.tasks.worlds import TaskWorlds
+
+
+class Part:
+    def __init__(self) -> None:
+        self.count = torch.zeros(2)
+
+
+class Whole:
+    """Like a scene: the last value is the one before the newest."""
+
+    def __init__(self) -> None:
+        self.now = torch.tensor([1.0, 2.0])
+        self.last = torch.tensor([0.0, 0.0])
+        self.part = Part()
+
+    def move(self, new: Tensor) -> None:
+        self.last = self.now
+        self.now = new
+        self.part.count = self.part.count + 1
+
+
+Whole.__module__ = Part.__module__ = "realworthy.tests"  # objects of ours are walked
+
+
+def test_what_comes_into_a_place_is_copied_into_its_tensor():
+    whole = Whole()
+    memory = Memory(whole)
+    memory.own(memory.find())
+    kept = {place.name: place.tensor for place in memory.find()}
+    for step in range(1, 4):
+        whole.move(torch.tensor([float(step), 0.0]))
+        memory.put_back()
+        assert whole.now is kept["now"]
+        assert whole.last is kept["last"]
+        assert whole.now.tolist() == [step, 0.0]
+        before = [1.0, 2.0] if step == 1 else [step - 1.0, 0.0]
+        assert whole.last.tolist() == before
+        assert kept["count"].tolist() == [step, step]
+
+
+def test_exchanged_places_exchange_their_values():
+    whole = Whole()
+    memory = Memory(whole)
+    memory.own(memory.find())
+    whole.now, whole.last = whole.last, whole.now
+    memory.put_back()
+    assert whole.now.tolist() == [0.0, 0.0]
+    assert whole.last.tolist() == [1.0, 2.0]
+
+
+def test_owning_again_keeps_the_first_tensor():
+    whole = Whole()
+    memory = Memory(whole)
+    memory.own(memory.find())
+    first = whole.now
+    memory.own(memory.find())
+    assert whole.now is first
+
+
+@pytest.mark.gpu
+def test_recorded_steps_are_the_same_steps():
+    if not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device")
+    check_recorded(PendulumSwingUp, noise=0.0)
+
+
+def check_recorded(build, *, noise: float) -> None:
+    """Plays the same actions with and without recording, over several episodes."""
+    made = [
+        TaskWorlds(
+            build(),
+            64,
+            randomization=Randomization(noise=noise),
+            device="cuda",
+            recorded=recorded,
+        )
+        for recorded in (True, False)
+    ]
+    seen = [worlds.reset() for worlds in made]
+    generator = torch.Generator("cuda").manual_seed(0)
+    for k in range(2 * made[0].step_limit + 20):
+        shape = (64, made[0].action_width)
+        action = torch.randn(shape, generator=generator, device="cuda")
+        steps = [worlds.step(action) for worlds in made]
+        first, second = steps
+        for name in seen[0]:
+            close = torch.allclose(
+                first.observations[name], second.observations[name], atol=1e-4
+            )
+            assert close, (k, name)
+        assert torch.allclose(first.reward, second.reward, atol=1e-4), k
+        assert torch.equal(first.done, second.done), k
+        if k == made[0].step_limit + 7:  # a reset by hand among recorded steps
+            for worlds in made:
+                worlds.reset()
