@@ -77,7 +77,7 @@ def measure_speed(count: int, given: argparse.Namespace) -> dict[str, float]:
 
 def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
     """Trains for some seconds and looks at 1,000 held-out episodes on the way."""
-    worlds, learner = build(count, given), None
+    worlds = build(count, given)
     judged = build(min(1000, count), given, seed=given.seed + 1_000_003)
     learner = Ppo(worlds, PpoSettings(), seed=given.seed)
     spent, looked, curve = 0.0, 0.0, []
@@ -95,7 +95,6 @@ def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
             row["std"], row["invalid"] = metrics.std, worlds.invalid_count
             curve.append(row)
             print({k: round(v, 3) for k, v in row.items()}, flush=True)
-    print({k: round(v, 4) for k, v in metrics.rollout.terms.items()}, flush=True)
     return {"worlds": count, "curve": curve}
 
 

@@ -67,7 +67,7 @@ def test_shared_factors_cover_what_several_joints_have(two: Twin):
 
 def test_torque_drives_have_friction_and_mass():
     chosen = choose_parameters(load_twin("double_pendulum"), ["shoulder", "elbow"])
-    assert {"shoulder.damping", "elbow.coulomb_friction", "all.mass"} <= set(chosen)
+    assert {"shoulder.damping", "elbow.coulomb_friction", "link2.mass"} <= set(chosen)
     assert not [name for name in chosen if name.endswith(".kp")]
 
 

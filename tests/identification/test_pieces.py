@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from realworthy.identification import Problem, fit_least_squares
+from realworthy.identification.pieces import Piece, even_out
 from realworthy.recordings import Recording
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import Twin, bind
@@ -105,3 +106,12 @@ def test_pieces_hold_over_ten_seeds(double: Twin):
     whole = [errors_after(double, seed, np.inf)[0].max() for seed in range(10)]
     assert sum((errors < WITHIN).all() for errors in found) >= 9
     assert sum(error > 0.1 for error in whole) >= 7
+
+
+def test_pieces_of_nearly_one_length_are_made_equal():
+    lengths = {0: 1116, 1: 1124, 2: 1510, 3: 1100}
+    pieces = [Piece(recording, 0, rows) for recording, rows in lengths.items()]
+    made = even_out(pieces, crowds=[7, 7, 7, 8])
+    assert [(p.recording, p.row_count) for p in made] == [
+        (0, 1116), (1, 1116), (2, 1510), (3, 1100),
+    ]  # fmt: skip

@@ -139,6 +139,15 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         },
         "cross_validated": {"position_rmse": found.cross_validated},
         "fitted": {"recordings": found.fitted, "seconds": found.fitted_seconds},
+        "ratios": {
+            f"{r.joint}.inertia_over_mass_times_lever": {
+                "mean": r.mean,
+                "sd": r.sd,
+                "before": r.before,
+                "unit": "m",
+            }
+            for r in found.ratios
+        },
         "reduced_chi2": found.reduced_chi2,
         "inflation": found.inflation,
         "warnings": found.warnings,

@@ -11,6 +11,10 @@ from realworthy.simulators.replay import Track
 Floats = NDArray[np.float64]
 _SPAN = 0.05
 """[s] over which positions are smoothed to differentiate them."""
+_NEARER = 0.25
+"""Share of the squared distance of recorded velocities that slopes may explain."""
+_EXACT = 5e-5
+"""[rad or m] of noise below which velocities are exact, as a simulator writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +31,38 @@ class States:
     acceleration_sd: Floats
     """(joints,)"""
     velocity_source: dict[str, str]
-    """Joint → `recorded`, or `differentiated` where what was recorded does not fit."""
+    """Joint → `recorded`; `differentiated` where what was recorded does not fit, and
+    `nearer` where it fits and slopes of the positions are better still."""
 
 
 def estimate_states(track: Track, floor: NoiseFloor) -> States:
-    """Local cubics through the positions; recorded velocities where they agree."""
-    (smooth, slope, curve), (kept, slope_gain, curve_gain) = _fit_cubics(track)
+    """Local cubics through the positions; recorded velocities where they are better.
+
+    Drives report velocities late and noisily. Slopes of the positions are taken where
+    their own noise and bias explain little of how far both are apart; the bias is what
+    slopes over half the time say otherwise.
+    """
+    (smooth, slope, curve), (kept, slope_gain, curve_gain) = _fit_cubics(
+        track, _SPAN, 5
+    )
+    (_, quicker, _), (_, quicker_gain, _) = _fit_cubics(track, _SPAN / 2, 3)
+    gains = np.array([slope_gain, quicker_gain])
     raw_sd = np.array([floor.position[joint] for joint in track.joints])
     velocity, velocity_sd, source = [], [], {}
     for i, joint in enumerate(track.joints):
         recorded = track.recording.signals.get(f"{joint}.velocity")
-        if recorded is not None and _agrees(recorded, slope[:, i]):
-            velocity.append(recorded)
-            velocity_sd.append(floor.velocity[joint])
-            source[joint] = "recorded"
-        else:
-            velocity.append(slope[:, i])
-            velocity_sd.append(slope_gain * raw_sd[i])
+        if recorded is None or not _agrees(recorded, slope[:, i]):
             source[joint] = "differentiated"
+        elif raw_sd[i] > _EXACT and _is_nearer(
+            slope[:, i], quicker[:, i], recorded, gains * raw_sd[i]
+        ):
+            source[joint] = "nearer"
+        else:
+            source[joint] = "recorded"
+        is_recorded = recorded is not None and source[joint] == "recorded"
+        velocity.append(recorded if is_recorded else slope[:, i])
+        own_sd = floor.velocity[joint] if is_recorded else slope_gain * raw_sd[i]
+        velocity_sd.append(own_sd)
     return States(
         position=smooth,
         velocity=np.stack(velocity, axis=1),
@@ -56,12 +74,28 @@ def estimate_states(track: Track, floor: NoiseFloor) -> States:
     )
 
 
-def _fit_cubics(track: Track) -> tuple[list[Floats], list[float]]:
-    """Smoothed positions, two derivatives, and their noise per noise in position."""
+def _is_nearer(
+    slope: Floats, quicker: Floats, recorded: Floats, noises: Floats
+) -> bool:
+    """Whether slopes err less than recorded velocities do; `noises` of both slopes."""
+    inner = slice(len(slope) // 10, -(len(slope) // 10) or None)  # ends fit worse
+    own, other = (float(v) for v in noises**2)
+    bias = float(np.mean((quicker - slope)[inner] ** 2)) - (other - own)
+    apart = float(np.mean((recorded - slope)[inner] ** 2))
+    return own + max(0.0, bias) < _NEARER * apart
+
+
+def _fit_cubics(
+    track: Track, span: float, fewest: int
+) -> tuple[list[Floats], list[float]]:
+    """Smoothed positions, two derivatives, and their noise per noise in position.
+
+    Over `span` [s], and `fewest` rows at least.
+    """
     from scipy.signal import savgol_coeffs, savgol_filter
 
     rate, row_count = track.recording.rate, len(track.rows)
-    window = 2 * max(2, round(_SPAN * rate / 2)) + 1
+    window = max(fewest, 2 * round(span * rate / 2) + 1)
     window = min(window, 2 * ((row_count - 1) // 2) + 1)
     degree = min(3, window - 1)
     even = np.arange(len(track.rows)) / rate

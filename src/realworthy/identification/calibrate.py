@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from realworthy import __version__
 from realworthy.errors import BadRecording
 from realworthy.gap.measure import is_finger
+from realworthy.identification.ahead import SAID, compare_ahead
 from realworthy.identification.apart import Servo, find_servos
 from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.division import Division, divide
+from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.informative import choose_pieces
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
@@ -30,6 +32,14 @@ from realworthy.identification.progress_file import (
     RoughPart,
     make_key,
 )
+from realworthy.identification.servos import (
+    choose_friction,
+    close_loops,
+    list_numbers,
+    with_friction,
+)
+from realworthy.identification.servos import find_servos as find_loops
+from realworthy.identification.sorting import sort_out
 from realworthy.identification.stages import (
     believe,
     fit_alone,
@@ -56,6 +66,8 @@ from realworthy.twins.twin import Evidence, Provenance
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
+_SWING = 1.0
+"""[s] of the pieces of long recordings that no servo holds to its course."""
 _PIECE = 5.0
 """[s] of the pieces of long recordings of servos."""
 _WHOLE = 10.0
@@ -106,12 +118,14 @@ def calibrate(
     settings, follow = settings or CalibrateSettings(), progress or _ignore
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
+    listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
     work = Progress(keep, make_key(twin, division.fitted, division.held_out, asked))
     joints = find_joints(twin, division.fitted)
     follow(0.02, "choosing")
-    rough, wide = _begin(twin, division, joints, parameters, settings, work, follow)
+    closed = close_loops(twin, (*division.fitted, *division.held_out))
+    rough, wide = _begin(closed, division, joints, parameters, settings, work, follow)
     names = work.done.choice.names if work.done.choice else []
     problem = wide.with_space(rough, names)
     part = _fit(problem, settings, work, follow)
@@ -123,7 +137,10 @@ def calibrate(
     calibrated = calibrated.with_values(
         {e.name: e.mean for e in estimates if e.is_fitted}
     )
-    errors = compare(twin, calibrated, division.held_out, joints)
+    grows = problem.horizon.grows or wide.grows
+    look = compare_ahead if grows else compare
+    errors = look(twin, calibrated, division.held_out, joints)
+    ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
     follow(1.0, "done")
     return Calibration(
         outcome=decide(errors, division.held_out, joints),
@@ -139,11 +156,15 @@ def calibrate(
         inflation=part.inflation,
         cross_validated=part.folds_rmse,
         warnings=(
+            *doubted,
+            *((SAID,) if grows else ()),
+            *((describe_scale(ratios),) if ratios else ()),
             *part.warnings,
             *describe_doubts(estimates, part, division),
             *describe_strange(errors),
         ),
         advice=suggest(estimates, division),
+        ratios=ratios,
         seconds=time.perf_counter() - began,
         evaluation_count=part.evaluation_count,
     )
@@ -170,6 +191,8 @@ class _Wide:
     horizon: float | None
     pieces: tuple[int, ...] | None
     is_servo: bool
+    grows: bool = False
+    """Whether errors of a start grow."""
 
     def with_space(self, twin: Twin, names: Sequence[str]) -> Problem:
         cuts = self.pieces is not None and self.is_servo
@@ -198,6 +221,9 @@ def _begin(
 ) -> tuple[Twin, _Wide]:
     """The twin roughly put right, and the pieces; what to fit is in `work` then."""
     names = tuple(parameters or choose_parameters(twin, joints))
+    if find_loops(twin) and parameters is None:
+        wide = _choose_pieces(twin, division, joints, names, settings)
+        twin, names = _settle_friction(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     servos = find_servos(twin, joints) if shared else None
     if servos:
@@ -280,6 +306,24 @@ def _fit_alone(
     )
 
 
+def _settle_friction(
+    twin: Twin, wide: _Wide, work: Progress, follow: Follow
+) -> tuple[Twin, tuple[str, ...]]:
+    """The twin with the friction that recordings ask for, and what to fit of it."""
+    if work.done.rough is None:
+        follow(0.05, "comparing frictions")
+        found = choose_friction(twin, wide.with_space)
+        work.done.rough = RoughPart(
+            found.values,
+            found.weight,
+            friction=found.model,
+            said=[found.to_words()],
+        )
+        work.save()
+    settled = with_friction(twin, work.done.rough.friction)
+    return settled, list_numbers(settled)
+
+
 def _choose_pieces(
     twin: Twin,
     division: Division,
@@ -290,16 +334,22 @@ def _choose_pieces(
     kinds = {line.joint: line.kind for line in describe_commands(bind(twin))}
     is_servo = all(kinds.get(joint) == "position" for joint in joints)
     fitted = division.fitted
-    wide = _Wide(fitted, joints, None, None, is_servo)
-    if sum(r.duration for r in fitted) <= settings.seconds:
-        return wide
-    horizon = _PIECE
+    whole = np.inf if find_loops(twin) and is_servo else None
+    wide = _Wide(fitted, joints, whole, None, is_servo)
+    horizon, is_short = _PIECE, True
     if not is_servo:
-        found = Problem(twin, fitted[0], names, joints=joints).horizon
-        horizon = found.seconds if found.grows else _PIECE
-    wide = _Wide(fitted, joints, horizon, None, is_servo)
+        longest = max(fitted, key=lambda recording: recording.duration)
+        found = Problem(twin, longest, names, joints=joints).horizon
+        horizon = found.seconds if found.grows else _SWING
+        is_short = found.grows or np.isinf(found.seconds)
+    if sum(r.duration for r in fitted) <= settings.seconds:
+        if is_short:
+            return wide
+        return _Wide(fitted, joints, horizon, None, is_servo, grows=True)
+    grows = horizon != _PIECE
+    wide = _Wide(fitted, joints, horizon, None, is_servo, grows)
     pieces = choose_pieces(wide.with_space(twin, names), settings.seconds, joints)
-    return _Wide(fitted, joints, horizon, tuple(pieces), is_servo)
+    return _Wide(fitted, joints, horizon, tuple(pieces), is_servo, grows)
 
 
 def _is_shared(name: str, shared: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from realworthy.identification.inertials import Ratio
 from realworthy.identification.verdicts import Verdict
 from realworthy.parameters import Belief
 from realworthy.recordings import Recording
@@ -88,6 +89,8 @@ class Calibration:
     cross_validated: float | None
     """[rad or m] fitted recordings predicted by fits without them; None where there was
     nothing to leave out."""
+    ratios: tuple[Ratio, ...] = ()
+    """Of torque-driven links: what holds whether or not torques are calibrated."""
     warnings: tuple[str, ...]
     advice: tuple[str, ...]
     """What to record next."""

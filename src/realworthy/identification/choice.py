@@ -15,6 +15,7 @@ from realworthy.errors import RealworthyError
 from realworthy.gap.measure import is_finger
 from realworthy.identification.covariance import eliminate_starts
 from realworthy.identification.differences import differentiate
+from realworthy.identification.inertials import list_inertials
 from realworthy.identification.linearised import begin
 from realworthy.identification.problem import Problem
 from realworthy.identification.verdicts import Verdict
@@ -33,6 +34,9 @@ _OF_DRIVES = {
 
 A drive's `kd` brakes as the joint's `damping` does: the first that is there counts.
 """
+_ONE_LINK = 2
+"""Inertial numbers of a single link, centre and mass: they tell all that its rotor
+could, which only adds to its inertia."""
 _WORTH = 0.5
 """Share of its size up to which a number's sd makes it worth fitting."""
 _OFFSET, _BELIEVED = 0.15, 9.0
@@ -45,8 +49,8 @@ def choose_parameters(
 ) -> tuple[str, ...]:
     """Names of parameters that may be worth fitting, the most important first.
 
-    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then masses
-    where commands are forces, encoder offsets, and rotors.
+    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then centres
+    of mass and masses where commands are forces, encoder offsets, and rotors.
     """
     lines = describe_commands(bind(twin))
     recorded = None if joints is None else set(joints)
@@ -69,11 +73,13 @@ def choose_parameters(
     first += [f"{joint}.damping" for joint in others]
     first += [f"{joint}.coulomb_friction" for joint in (*driven, *others)]
     first.append("all.delay")
-    kinds = {kind for _, kind in driven.values()}
+    kinds, is_single = {kind for _, kind in driven.values()}, False
     if kinds & {"torque", "voltage"}:
-        first.append("all.mass")
+        inertials = list_inertials(twin, list(driven))
+        first += inertials or ("all.mass",)
+        is_single = len(inertials) == _ONE_LINK
     first += [f"{joint}.position.sensor_bias" for joint in driven]
-    first += [f"{joint}.armature" for joint in driven]
+    first += [f"{joint}.armature" for joint in driven if not is_single]
     names = tuple(n for n in dict.fromkeys(first) if _is_usable(twin, n))
     if not names or not (driven or others):
         raise RealworthyError(
@@ -179,4 +185,5 @@ def _is_usable(twin: Twin, name: str) -> bool:
     if name not in twin.space:
         return False
     parameter: Parameter = twin.space[name]
-    return parameter.kind in ("delay", "sensor_bias") or parameter.nominal > 0
+    placed = parameter.kind in ("delay", "sensor_bias", "centre_of_mass")
+    return placed or parameter.nominal > 0

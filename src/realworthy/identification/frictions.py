@@ -1,5 +1,6 @@
 """Candidates for the friction of drives: the same robot with M1 to M6 at its joints."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -9,6 +10,7 @@ from realworthy.actuators import (
     ControllerPosition,
     ControllerTorque,
     ControllerVelocity,
+    ControllerVoltage,
     Friction,
     FrictionM1,
     FrictionM2,
@@ -16,11 +18,12 @@ from realworthy.actuators import (
     FrictionM4,
     FrictionM5,
     FrictionM6,
+    MotorDc,
 )
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.identification.structure import Structure
 from realworthy.twins import Twin, bind
-from realworthy.twins.commands import describe_commands
+from realworthy.twins.commands import CommandLine, describe_commands
 
 FRICTIONS: dict[str, type[Friction]] = {
     "m1": FrictionM1,
@@ -98,6 +101,7 @@ def describe_drive(twin: Twin, joint: str) -> tuple[str, Actuator]:
         ),
         "velocity": lambda: ControllerVelocity(kd=_get(twin, f"{name}.kd")),
         "torque": ControllerTorque,
+        "voltage": ControllerVoltage,
     }.get(line.kind)
     if controller is None:
         raise RealworthyError(
@@ -105,6 +109,8 @@ def describe_drive(twin: Twin, joint: str) -> tuple[str, Actuator]:
             "cannot be exchanged unless a twin file describes it.",
             hint="See docs/actuators.md.",
         )
+    if line.kind == "voltage":
+        return name, _describe_dc(twin, name, line)
     limit = _get(twin, f"{name}.torque_limit")
     return name, Actuator(
         joint=joint,
@@ -116,6 +122,25 @@ def describe_drive(twin: Twin, joint: str) -> tuple[str, Actuator]:
         delay=_get(twin, f"{name}.delay"),
         delay_limit=max(0.1, _get(twin, f"{name}.delay")),
         torque_limit=limit or None,
+        armature=_get(twin, f"{joint}.armature"),
+    )
+
+
+def _describe_dc(twin: Twin, name: str, line: CommandLine) -> Actuator:
+    """A native motor that takes voltage, its friction that of the joint."""
+    joint = line.joint or name
+    return Actuator(
+        joint=joint,
+        controller=ControllerVoltage(),
+        motor=MotorDc(
+            torque_constant=_get(twin, f"{name}.torque_constant"),
+            resistance=_get(twin, f"{name}.resistance"),
+            supply_voltage=line.upper if math.isfinite(line.upper) else 1.0,
+        ),
+        friction=FrictionM1(
+            coulomb_friction=_get(twin, f"{joint}.coulomb_friction"),
+            damping=_get(twin, f"{joint}.damping"),
+        ),
         armature=_get(twin, f"{joint}.armature"),
     )
 

@@ -20,6 +20,8 @@ _UNSTABLE, _FOLD = 10.0, float(np.e)
 """Growth over `_LOOK` that is no accident (less over less time), and one fold."""
 _STARTS = 12
 _FEWEST_ROWS = 10
+_ALIKE = 0.97
+"""Share of a piece's rows that must be left when pieces are made equally long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,22 @@ def cut(track: Track, recording: int, horizon: float) -> list[Piece]:
     count = max(1, round(rows / wanted))
     length = rows // count
     return [Piece(recording, k * length, length) for k in range(count)]
+
+
+def even_out(pieces: Sequence[Piece], crowds: Sequence[int]) -> list[Piece]:
+    """The same pieces, those of one crowd and nearly one length made equally long.
+
+    Equal pieces are simulated together; a few rows at their ends are left out. `crowds`
+    says which worlds play each recording.
+    """
+    made, lengths = [], {}
+    for piece in sorted(pieces, key=lambda p: p.row_count):
+        crowd = crowds[piece.recording]
+        length = lengths.get(crowd, 0)
+        if length < _ALIKE * piece.row_count:
+            length = lengths[crowd] = piece.row_count
+        made.append(Piece(piece.recording, piece.first, length))
+    return sorted(made, key=lambda p: (p.recording, p.first))
 
 
 def choose_horizon(

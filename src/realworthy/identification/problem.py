@@ -12,7 +12,13 @@ from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import estimate_states
 from realworthy.identification.blocks import Block, Channel, Crowd, Source
 from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.pieces import Horizon, Piece, choose_horizon, cut
+from realworthy.identification.pieces import (
+    Horizon,
+    Piece,
+    choose_horizon,
+    cut,
+    even_out,
+)
 from realworthy.identification.squares import Evaluated, SumOfSquares
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording, distinct_names
@@ -177,7 +183,8 @@ class Problem(SumOfSquares):
         }
 
     def _cut(self, seconds: float) -> list[Piece]:
-        return [p for i, t in enumerate(self.tracks) for p in cut(t, i, seconds)]
+        pieces = [p for i, t in enumerate(self.tracks) for p in cut(t, i, seconds)]
+        return even_out(pieces, [id(crowd) for crowd, _ in self._crowds])
 
     def _with_pieces(self, pieces: Sequence[Piece]) -> "Problem":
         other = copy.copy(self)

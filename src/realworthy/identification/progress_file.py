@@ -29,6 +29,8 @@ class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What a reader should know of this part."""
     strange: list[int] = []
     """Recordings, by number, that are not like the others."""
+    friction: str = ""
+    """Model of friction that was chosen for servos."""
 
 
 class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):

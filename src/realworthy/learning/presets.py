@@ -61,7 +61,10 @@ def _drive() -> PpoSettings:
 
 
 def _legged() -> PpoSettings:
-    return cpu()
+    """Left and right learn from each other."""
+    s = cpu()
+    s.mirror_samples = True
+    return s
 
 
 PRESETS: dict[str, Preset] = {

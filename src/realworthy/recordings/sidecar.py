@@ -77,6 +77,10 @@ class Sidecar(
     """Rows per second that the recorder meant to write [Hz]."""
     gains: dict[str, Gains] = {}
     """By joint."""
+    parameters: dict[str, float] = {}
+    """Numbers that held while recording and differ from run to run, by their names in
+    the twin: a firmware's gain, the supply's voltage, a payload's mass. A replay takes
+    them in place of the twin's own."""
     noise: Noise = Noise()
     velocity_filter_hz: float | None = None
     """Cut-off of the drive's velocity filter [Hz]."""
@@ -132,9 +136,9 @@ def from_json(text: str | bytes, path: Path) -> Sidecar:
 
 
 def overlay(base: Sidecar, top: Sidecar) -> Sidecar:
-    """`base` with every key that `top` gives; their notes, gains and mappings join."""
+    """`base` with every key that `top` gives; notes, gains, mappings, numbers join."""
     given = {key: getattr(top, key) for key in msgspec.to_builtins(top)}
-    for key in ("gains", "mapping", "notes"):
+    for key in ("gains", "mapping", "notes", "parameters"):
         if key in given:
             given[key] = {**getattr(base, key), **given[key]}
     return msgspec.structs.replace(base, **given)

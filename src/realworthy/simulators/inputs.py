@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
+from realworthy.simulators.laws import OFF
 from realworthy.simulators.simulator import Simulator
 from realworthy.twins import BoundTwin
 from realworthy.twins.commands import CommandLine, describe_commands
@@ -30,8 +31,12 @@ def choose_inputs(bound: BoundTwin, recording: Recording) -> Inputs:
     """Recorded commands where their kind fits, else measured torque or voltage."""
     rest = bound.compiled.own["own.initial_ctrl"]
     columns, sources, constant = [], {}, []
+    explicit = {drive.joint for drive in bound.drives}
     for line, still in zip(describe_commands(bound), rest, strict=True):
         values, source = _find(line, recording)
+        enabled = recording.signals.get(f"{line.joint}.torque_enable")
+        if values is not None and enabled is not None and line.joint in explicit:
+            values = np.where(enabled > 0, values, OFF)
         if values is None:
             constant.append(line.signal)
             values = np.full(len(recording.time), still)

@@ -20,6 +20,8 @@ from realworthy.twins import BoundTwin
 from realworthy.twins.drives import ExplicitDrive
 
 Floats = NDArray[np.float64]
+OFF = np.inf
+"""A command that switches a drive off: no torque, and friction remains."""
 Binder = Callable[[str], Array]
 """Name → live (worlds, …) array."""
 
@@ -161,9 +163,11 @@ class _Group:
     ) -> None:
         xp = api.array_namespace(self._like)
         chosen = xp.broadcast_to(worlds[:, None], self._shape)
+        sent = self._sent(command)
+        sent = xp.where(sent == OFF, position.reshape(-1, 1), sent)
         self._state = self.law.prime(
             self._state,
-            self._sent(command),
+            sent,
             position=position.reshape(-1),
             velocity=velocity.reshape(-1),
             worlds=xp.reshape(chosen, (-1,)),
@@ -184,13 +188,21 @@ class _Group:
         return state
 
     def _compute(self, command: Array, position: Array, velocity: Array, load: Array):
+        xp = api.array_namespace(self._like)
+        sent = self._sent(command)
+        is_off = sent[:, 0] == OFF
+        powered = None
+        if bool(xp.any(is_off)):
+            powered = ~is_off
+            sent = xp.where(is_off[:, None], position.reshape(-1, 1), sent)
         return self.law.step(
-            self._sent(command),
+            sent,
             position.reshape(-1),
             velocity.reshape(-1),
             load.reshape(-1),
             self.parameters,
             self._state,
+            powered=powered,
         )
 
     def _sent(self, command: Array) -> Array:

@@ -1,7 +1,7 @@
 """Worlds on all cores of the CPU, through MuJoCo's own batch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -33,6 +33,9 @@ _OVERFLOW = (
     int(mujoco.mjtWarning.mjWARN_CONTACTFULL),
     int(mujoco.mjtWarning.mjWARN_CNSTRFULL),
 )
+_FEW_WORLDS = 256
+"""Fewer are stepped by one thread where laws want a call for every substep: waking
+others each time costs more than they do, and much more on a busy machine."""
 _COUNT = 1  # a warning is (what it was about, how often)
 Floats = NDArray[np.float64]
 
@@ -76,6 +79,8 @@ class MujocoCpu(Simulator):
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
         self._all = np.arange(world_count)
+        if self.bound.drives and world_count < _FEW_WORLDS:
+            thread_count = thread_count or 1
         self._batch = Batch(self.bound.model, world_count, thread_count)
         # outputs read zero until a call unless they are bound before it
         self._arrays = {"sensordata": self._batch.bind("sensordata")}
@@ -109,6 +114,12 @@ class MujocoCpu(Simulator):
         self._laws.take_parameters()
         if self.bound.needs_constants and len(ids):
             self._batch.set_const(np.unique(ids))
+
+    def tell(self, fields: Mapping[str, ArrayLike]) -> None:
+        """Sets (worlds,) values of fields that the twin was bound with room for."""
+        for name, values in fields.items():
+            self._fields[name][:] = values
+        self._laws.take_parameters()
 
     def reset(
         self,

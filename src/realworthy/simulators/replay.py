@@ -6,7 +6,7 @@ given the commands that were sent before it, as a delay would still be carrying 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import mujoco
@@ -37,6 +37,8 @@ _STRETCH = 1.01
 """How much longer than the twin's own a time step may be, for clocks that are off."""
 _ITERATIONS = 100
 """Of the solver of constraints, at least; it rarely takes ten."""
+_UNEVEN = 0.02
+"""Share of a row by which rows scatter when no clock has them as whole substeps."""
 _SAME_CLOCK = 2e-4
 """Share by which rates may differ and still be laid out on one clock."""
 
@@ -58,6 +60,8 @@ class Track:
     """(T, joints) measured [rad or m]."""
     velocity: Floats
     """(T, joints) measured, or differentiated where no velocity was recorded."""
+    told: Mapping[str, float] = field(default_factory=dict)
+    """Field of ours → its value in this recording, where its sidecar says one."""
     base: BaseMotion | None = None
     """How a floating base moved; None for a fixed one, or one that hangs."""
     hangs: bool = False
@@ -89,29 +93,65 @@ def lay_out(
 
     A floating base that was not recorded is held still above the floor (`hangs`).
     """
-    hangs = is_floating(twin) and not has_base(recording)
-    twin = twin.edited(hang) if hangs else twin
-    return lay_out_on(bind_at(twin, recording.rate, space), recording, hangs=hangs)
+    return lay_out_all(twin, [recording], space)[0]
 
 
 def lay_out_all(
     twin: Twin, recordings: Iterable[Recording], space: ParameterSpace | None = None
 ) -> list[Track]:
     """Several recordings; those of equal rate share one bound twin, and so worlds."""
-    clocks: dict[tuple[float, bool], BoundTwin] = {}
-    floats = is_floating(twin)
+    clocks: dict[_Kind, list[tuple[float, BoundTwin]]] = {}
+    floats, listed = is_floating(twin), list(recordings)
     hung = twin.edited(hang) if floats else twin
+    room = find_room(twin, listed, space)
     tracks = []
-    for recording in recordings:
+    for recording in listed:
         rate, hangs = recording.rate, floats and not has_base(recording)
-        near = [
-            k for k in clocks if k[1] == hangs and abs(k[0] / rate - 1) < _SAME_CLOCK
-        ]
-        if not near:
-            clocks[rate, hangs] = bind_at(hung if hangs else twin, rate, space)
-        bound = clocks[near[0] if near else (rate, hangs)]
-        tracks.append(lay_out_on(bound, recording, hangs=hangs))
+        values = find_told(twin, recording, space)
+        others = {n: v for n, v in values.items() if n not in room}
+        alike = clocks.setdefault((hangs, tuple(others.items())), [])
+        bound = next((b for r, b in alike if _fits(recording, r)), None)
+        if bound is None:
+            own = hung if hangs else twin
+            own = own.with_values(others) if others else own
+            bound = bind_at(own, rate, space, room=tuple(room.values()))
+            alike.append((rate, bound))
+        told = {f: values.get(n, twin.space[n].nominal) for n, f in room.items()}
+        tracks.append(lay_out_on(bound, recording, hangs=hangs, told=told))
     return tracks
+
+
+_Kind = tuple[bool, tuple[tuple[str, float], ...]]
+"""Whether a base hangs, and numbers that are compiled into a bound twin."""
+
+
+def find_told(
+    twin: Twin, recording: Recording, space: ParameterSpace | None = None
+) -> dict[str, float]:
+    """Numbers of a twin that the recording's sidecar says, but for those of `space`."""
+    moved = set() if space is None else set(space.names)
+    told = recording.sidecar.parameters
+    return {n: v for n, v in told.items() if n in twin.space and n not in moved}
+
+
+def find_room(
+    twin: Twin, recordings: Sequence[Recording], space: ParameterSpace | None = None
+) -> dict[str, str]:
+    """Names that recordings tell of explicit drives → fields of ours that hold them."""
+    names = {name for r in recordings for name in find_told(twin, r, space)}
+    fields = {name: f"own.law.{name}" for name in sorted(names)}
+    return {n: field for n, field in fields.items() if field in twin.compiled.own}
+
+
+def _fits(recording: Recording, rate: float) -> bool:
+    """Whether a clock for one rate serves: equal rates, or rows at uneven times."""
+    return abs(recording.rate / rate - 1) < _SAME_CLOCK or is_uneven(recording)
+
+
+def is_uneven(recording: Recording) -> bool:
+    """Whether rows come at times that are no multiples of anything."""
+    steps = np.diff(recording.time)
+    return bool(np.std(steps) > _UNEVEN * np.mean(steps))
 
 
 class Replayer:
@@ -203,6 +243,8 @@ class Replayer:
             qpos[:, self._layout.joint(joint)[0]] = values
         if joined.base is not None:
             joined.base.put(qpos, qvel, first)
+        if joined.told:
+            simulator.tell({name: of[which] for name, of in joined.told.items()})
         now, oldest = joined.rows[first], joined.first_substeps[which]
         before = np.maximum(now - 1, oldest)
         simulator.reset(qpos=qpos, qvel=qvel, command=self._sent(before))
@@ -285,15 +327,25 @@ class _Tracks:
         self.control = np.concatenate([track.control for track in tracks])
         self.position = np.concatenate([track.position for track in tracks])
         self.velocity = np.concatenate([track.velocity for track in tracks])
+        self.told = {
+            name: np.array([track.told[name] for track in tracks])
+            for name in self.first.told
+        }
         self.base = join_bases([t.base for t in tracks if t.base is not None])
 
 
-def bind_at(twin: Twin, rate: float, space: ParameterSpace | None = None) -> BoundTwin:
+def bind_at(
+    twin: Twin,
+    rate: float,
+    space: ParameterSpace | None = None,
+    *,
+    room: Sequence[str] = (),
+) -> BoundTwin:
     """The twin with a time step of which a row is a whole number."""
     nominal = float(twin.compiled.model.opt.timestep)
     per_row = max(1, int(np.ceil(1 / rate / (_STRETCH * nominal))))
     timed = twin.edited(partial(set_timestep, timestep=1 / rate / per_row))
-    return bind(timed.edited(_solve_exactly), space)
+    return bind(timed.edited(_solve_exactly), space, room=room)
 
 
 def _solve_exactly(spec: mujoco.MjSpec) -> None:
@@ -307,7 +359,13 @@ def _solve_exactly(spec: mujoco.MjSpec) -> None:
     option.ls_iterations = max(option.ls_iterations, _ITERATIONS)
 
 
-def lay_out_on(bound: BoundTwin, recording: Recording, *, hangs: bool = False) -> Track:
+def lay_out_on(
+    bound: BoundTwin,
+    recording: Recording,
+    *,
+    hangs: bool = False,
+    told: Mapping[str, float] | None = None,
+) -> Track:
     """A recording on the clock of a twin that was bound before, see `bind_at`."""
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
@@ -331,6 +389,7 @@ def lay_out_on(bound: BoundTwin, recording: Recording, *, hangs: bool = False) -
         control=_hold(inputs.values, rows),
         position=position,
         velocity=_velocities(recording, joints, position),
+        told=told or {},
         base=read_base(bound, recording),
         hangs=hangs,
     )

@@ -44,11 +44,13 @@ class BoundTwin:
         space: ParameterSpace,
         compiled: Compiled,
         drives: Sequence[ExplicitDrive],
+        room: Sequence[str] = (),
     ) -> None:
         self.twin, self.space, self.compiled = twin, space, compiled
         self.drives = tuple(drives)
         self._lines = _plan(compiled, space)
         names = [name for line in self._lines for name in line.edit.fields]
+        names += room
         self.fields = tuple(dict.fromkeys(names))
         """Fields, MuJoCo's and ours, that differ between worlds."""
         inputs = set(mujoco.MjModel._setconst_inputs)
@@ -108,8 +110,14 @@ class BoundTwin:
         return model
 
 
-def bind(twin: Twin, space: ParameterSpace | None = None) -> BoundTwin:
-    """Compiles a twin with room for every parameter of `space` (none by default)."""
+def bind(
+    twin: Twin, space: ParameterSpace | None = None, *, room: Sequence[str] = ()
+) -> BoundTwin:
+    """Compiles a twin with room for every parameter of `space` (none by default).
+
+    `room` names fields of ours that may differ between worlds although no parameter of
+    the space moves them, such as `own.law.arm.duty_gain`.
+    """
     space = ParameterSpace([], owner=f"twin '{twin.name}'") if space is None else space
     for parameter in space:
         if parameter.scope is Scope.BOOT:
@@ -118,7 +126,7 @@ def bind(twin: Twin, space: ParameterSpace | None = None) -> BoundTwin:
                 hint="Compile one twin per value instead.",
             )
     compiled, drives = _compile(twin, space)
-    return BoundTwin(twin, space, compiled, drives)
+    return BoundTwin(twin, space, compiled, drives, room)
 
 
 def compile_twin(twin: Twin) -> Compiled:

@@ -1,6 +1,10 @@
 """Servo bench of Better Actuator Models: a JSON log of one arm with a weight.
 
-Angle 0 hangs down, counter-clockwise is positive.
+Angle 0 hangs down, counter-clockwise is positive. The gain of the firmware, the supply
+and the temperature differ from log to log: they are `parameters` of the sidecar. The
+supply is the mean of its log, since single readings catch the ripple of the motor's own
+pulses (6.2 to 8.4 V while the arm holds still). The servo reports the temperature of
+its board, not of its winding.
 """
 
 from pathlib import Path
@@ -22,6 +26,9 @@ from realworthy.recordings.signals import Values
 
 FULL_DUTY = {"xl330": 885}
 """Present-PWM register at full duty, for the motors whose `load` is that register."""
+
+DUTY_GAIN = {"xl330": 4096 / (2 * np.pi) / (256 * 885)}
+"""Duty per radian of error and unit of the firmware's gain, where the data say it."""
 
 COLUMNS = {
     "time": column("timestamp"),
@@ -69,6 +76,13 @@ def read(path: Path, given: Sidecar) -> list[Imported]:
         "vin": log.vin,
         "units": "mass kg, length m, kp in the servo's own unit, vin V, duty -1..1",
     }
+    told: dict[str, float] = {}
+    if log.motor in DUTY_GAIN:
+        told = {
+            "arm.duty_gain": log.kp * DUTY_GAIN[log.motor],
+            "arm.supply_voltage": float(np.mean(raw["input_volts"])),
+            "arm.ambient_temperature": float(np.mean(raw["temp"])),
+        }
     if full := FULL_DUTY.get(log.motor):
         raw["duty"] = to_signed(raw["load"]) / full
     else:
@@ -78,7 +92,10 @@ def read(path: Path, given: Sidecar) -> list[Imported]:
     table = select(raw, COLUMNS, path=path, optional=frozenset({"arm.duty"}))
     table, dropped = drop_bad_rows(table)
     sidecar = Sidecar(
-        twin="servo_bench", command_kind="position", notes={**notes, **dropped}
+        twin="servo_bench",
+        command_kind="position",
+        parameters=told,
+        notes={**notes, **dropped},
     )
     return [Imported(table=table, sidecar=sidecar, source=path)]
 
