@@ -65,6 +65,14 @@ def test_a_robot_serves_as_long_as_it_is_told(tmp_path: Path):
     assert out == "Used: nothing. Refused: nothing. Braked by itself 0 times.\n"
 
 
+def test_a_robot_that_anybody_could_command_says_so(run: Run):
+    told = run("robot", "pendulum", "--listen", "udp://0.0.0.0:0", "--seconds", "0.1")
+    assert told.status == 0
+    assert told.err == (
+        "Warning: without --key anybody on the network can command this robot.\n"
+    )
+
+
 def test_mistakes(run: Run):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
@@ -80,6 +88,11 @@ def test_mistakes(run: Run):
         "RealworthyError: Reality 'pendulum_1_easy' is one of 'pendulum', not of 'arm'."
         "\n  All: realworthy show realities\n"
     )
+    told = run("robot", "pendulum", *here, "--deadline", "-1")
+    assert told.status == 2
+    assert "brake after -1 s" in told.err
+    told = run("robot", "pendulum", *here, "--loss", "1.5")
+    assert "cannot lose 1.5 of its packets" in told.err
     told = run("robot", "pendulum", *here, "--stick", "knee")
     assert "robot 'pendulum' has no joint 'knee'" in told.err
     told = run("robot", "pendulum", "--listen", "sim:pendulum_1_easy")

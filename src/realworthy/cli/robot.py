@@ -1,6 +1,8 @@
 """`realworthy robot`: a stand-in robot in a process of its own, in real time."""
 
+import math
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 _LARGEST_TICK = 0.005
 """[s]"""
+_HERE = ("localhost", "127.0.0.1", "::1")
+"""Hosts that only this machine reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,8 @@ class RobotCommand:
     """Standard deviation [s] of how late a packet is, each way."""
     freeze_after: Number = None
     """Seconds after which measurements repeat themselves, with new stamps."""
-    freeze_for: float = 1e9
-    """Seconds for which they do."""
+    freeze_for: Number = None
+    """Seconds for which they do; for good by default."""
     noise: float = 0.0
     """Added to positions [rad], and ten times it to velocities (sd)."""
     heating: float = 0.0
@@ -69,7 +73,7 @@ class RobotCommand:
         faults = RobotFaults(
             noise=self.noise,
             freeze_after=self.freeze_after,
-            freeze_for=self.freeze_for,
+            freeze_for=math.inf if self.freeze_for is None else self.freeze_for,
             stick=self.stick,
             stick_after=self.stick_after,
             heating=self.heating,
@@ -90,6 +94,11 @@ class RobotCommand:
         if on_link != LinkFaults(seed=self.seed):
             link = FaultyLink(link, on_link)
         server = RobotServer(robot, link, settings)
+        if key is None and address.name not in _HERE:
+            warnings.warn(
+                "without --key anybody on the network can command this robot.",
+                stacklevel=1,
+            )
         print(f"{link.address}  {robot.info.name}", flush=True)
         end = None if self.seconds is None else time.monotonic() + self.seconds
         try:

@@ -197,7 +197,7 @@ def _check_robot(
             raise
         finally:
             leave(guarded, None, settings.trial.move_seconds, signals)
-        if (error := signals.to_error()) is not None:
+        if (error := guarded.interruption or signals.to_error()) is not None:
             raise error
     return checks
 

@@ -1,5 +1,6 @@
 """Faults of a robot that no reality file has: they begin while it runs."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ class RobotFaults:
     """Standard deviation added to positions [rad] and, ten times it, to velocities."""
     freeze_after: float | None = None
     """From when measurements repeat: new stamps, old numbers."""
-    freeze_for: float = 1e9
+    freeze_for: float = math.inf
     """[s] for which they do."""
     stick: str = ""
     """Joint whose drive stops following: it holds where it is, or gives nothing."""

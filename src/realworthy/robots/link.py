@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from realworthy.errors import RealworthyError
+
 
 class Link(ABC):
     """A way for packets; trouble on it looks like packets that do not come."""
@@ -40,6 +42,14 @@ class LinkFaults:
     """[s] standard deviation of how much one is late; they may overtake each other."""
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if not (0 <= self.loss < 1 and 0 <= self.jitter < 10):
+            raise RealworthyError(
+                f"A link cannot lose {self.loss:g} of its packets with a jitter of "
+                f"{self.jitter:g} s.",
+                hint="loss is a probability below 1, jitter seconds from 0 up to 10.",
+            )
+
 
 class FaultyLink(Link):
     """A link with faults, for tests and rehearsals."""
@@ -62,10 +72,10 @@ class FaultyLink(Link):
     def receive(self, timeout: float = 0.0) -> tuple[bytes, Hashable] | None:
         end = time.monotonic() + timeout
         while True:
-            now = time.monotonic()
-            self._pass_on(now)
+            self._pass_on(time.monotonic())
             while (found := self._link.receive()) is not None:
                 self._delay(self._coming, *found)
+            now = time.monotonic()
             if self._coming and self._coming[0][0] <= now:
                 _, _, data, peer = heapq.heappop(self._coming)
                 return data, peer

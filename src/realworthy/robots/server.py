@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
+from realworthy.errors import RealworthyError
 from realworthy.robots import packets
 from realworthy.robots.clock import Ages
 from realworthy.robots.link import Link
@@ -38,6 +39,14 @@ class ServerSettings:
     """Shared with whoever may command the robot."""
     steps_time: bool = True
     """Whether the robot is a stand-in whose time passes only in `wait`."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tick < self.deadline <= self.lease < 60:
+            raise RealworthyError(
+                f"A robot cannot look every {self.tick:g} s for commands, brake after "
+                f"{self.deadline:g} s and be free after {self.lease:g} s.",
+                hint="They must be above 0 and grow in this order.",
+            )
 
 
 @dataclass(slots=True)
