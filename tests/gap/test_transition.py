@@ -38,7 +38,8 @@ def test_a_right_model_is_at_its_noise_floor(arm):
     gap = measure_transition(track, states, floor)
     ratio = gap.position / gap.position_floor
     assert 0.9 < np.median(ratio) < 1.15
-    assert gap.normalised == pytest.approx(gap.normalised_floor, rel=0.2)
+    # slopes of positions share the positions' noise, which the floor takes for two
+    assert gap.normalised == pytest.approx(gap.normalised_floor, rel=0.25)
 
 
 def test_a_wrong_model_rises_above_its_noise_floor_with_the_horizon(arm):
