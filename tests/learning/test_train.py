@@ -76,11 +76,15 @@ def test_a_run_leaves_a_policy_that_acts_as_the_network_did(tmp_path: Path):
     assert any(done.folder.metrics.iterdir())
 
 
-def test_an_interrupted_run_goes_on_to_the_same_weights(tmp_path, monkeypatch):
+@pytest.mark.parametrize("ease_steps", [0, 4 * WORLDS * HORIZON])
+def test_an_interrupted_run_goes_on_to_the_same_weights(
+    tmp_path, monkeypatch, ease_steps
+):
     monkeypatch.setattr(training_module, "_KEEP", 0.0)
-    whole = train(settings(5), output=tmp_path / "whole")
+    asked = settings(5, ease_steps=ease_steps)
+    whole = train(asked, output=tmp_path / "whole")
     with pytest.raises(Interrupted):
-        train(settings(5), output=tmp_path / "cut", follow=interrupt_after(2))
+        train(asked, output=tmp_path / "cut", follow=interrupt_after(2))
     kept = RunFolder(tmp_path / "cut").load(LATEST)
     assert kept["update_count"] == 2
     resumed = resume(tmp_path / "cut")

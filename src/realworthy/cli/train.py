@@ -118,6 +118,7 @@ class Train:
             minutes=self.minutes if bounded else preset.minutes,
             steps=self.steps,
             target=preset.target if self.target is None else self.target,
+            ease_steps=preset.ease_steps,
             seed=seed,
             device=self.device,
         )

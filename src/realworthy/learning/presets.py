@@ -35,6 +35,8 @@ class Preset:
     """Share of successes in held-out worlds at which training ends early."""
     randomize: Callable[[Twin], Randomization]
     """How worlds differ where nobody says so."""
+    ease_steps: int = 0
+    """Control steps over which worlds grow as different as that."""
 
 
 def _believe(twin: Twin) -> Randomization:
@@ -93,6 +95,7 @@ PRESETS: dict[str, Preset] = {
         world_count=1024,
         minutes=10,
         randomize=quadruped_randomization,
+        ease_steps=3_000_000,
     ),
     "biped": Preset(ppo=_legged, world_count=1024, minutes=30, randomize=_believe),
 }

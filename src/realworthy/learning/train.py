@@ -30,6 +30,7 @@ from realworthy.learning.runs import (
 from realworthy.policies import contract as policies
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract, list_measured
+from realworthy.tasks.curriculum import ease, ramp
 from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
@@ -70,6 +71,9 @@ class TrainSettings:
     """Share of successes in held-out worlds at which to stop; none: never early."""
     evaluation_episodes: int = 256
     """Held-out worlds in which the policy is looked at, and judged in the end."""
+    ease_steps: int = 0
+    """Control steps over which worlds grow from a tenth as different, noisy and pushed
+    as asked to the whole of it; 0: all of it at once. On a GPU always so."""
     seed: int = 0
     device: str = "cpu"
     thread_count: int = 0
@@ -207,6 +211,7 @@ class _Run:
         self.newest: Evaluation | None = None
         self.warnings: list[str] = []
         self._held_out: TaskWorlds | None = None
+        self._eased = 1.0
 
     def learn(self, follow: Follow) -> None:
         """Until a bound is met; checkpoints on the way."""
@@ -219,6 +224,7 @@ class _Run:
             began, kept = time.perf_counter() - self.seconds, time.perf_counter()
             looked, cost = self.seconds, 0.0
             while not self.team.agree(self._has_ended)[0]:
+                self._ease()
                 self.learner.collect(self.worlds)
                 metrics = self.learner.update()
                 self.step_count += metrics.rollout.step_count * self.team.count
@@ -275,9 +281,11 @@ class _Run:
     def restore(self) -> None:
         """Goes on from the last checkpoint."""
         state = self.folder.load(self._latest)
+        self.step_count = state["step_count"]
+        self._ease()
         self.worlds.load_state_dict(state["worlds"])
         self.learner.load_state_dict(state["learner"])
-        self.step_count, self.update_count = state["step_count"], state["update_count"]
+        self.update_count = state["update_count"]
         self.seconds, self.looking = state["seconds"], state["looking"]
         self.best = None if state["best"] is None else tuple(state["best"])
 
@@ -289,6 +297,16 @@ class _Run:
     @property
     def _speed(self) -> float:
         return self.step_count / max(1e-9, self.seconds - self.looking)
+
+    def _ease(self) -> None:
+        """Lets worlds differ as much as they should by now."""
+        steps = self.settings.ease_steps
+        if not steps or self.settings.device != "cpu":
+            return
+        factor = round(ramp(self.step_count / steps, end=1.0), 1)
+        if factor != self._eased:
+            self._eased = factor
+            self.worlds.randomize(ease(self.randomization, factor))
 
     @property
     def _has_ended(self) -> bool:
@@ -376,7 +394,7 @@ class _Run:
         )
         text = msgspec.json.encode(s)
         contract = msgspec.structs.replace(
-            build_contract(self.worlds),
+            build_contract(worlds),
             evaluation=policies.Evaluation(
                 episode_count=max(1, found.episode_count),
                 success=found.success,
