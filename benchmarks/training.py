@@ -99,7 +99,7 @@ def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
         learner.collect(worlds)
         steps += learner.update().rollout.step_count
         spent += time.perf_counter() - began
-        if spent - looked >= 10 * minutes or spent >= 60 * minutes:
+        if spent - looked >= 20 * minutes or spent >= 60 * minutes:
             looked = spent
             row = {"seconds": spent, "steps": steps, **walk(judged, learner)}
             row |= {f"{k}, no pushes": x for k, x in walk(calm, learner).items()}
