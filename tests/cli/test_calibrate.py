@@ -29,6 +29,20 @@ def swings(tmp_path: Path) -> list[str]:
     return names
 
 
+def test_what_must_be_identified_decides_the_exit_status(run: Run, swings: list[str]):
+    asked = ("calibrate", "pendulum", *swings, "--require-identified")
+    told = run(*asked, "--output", "x.twin.yaml", "--parameters", *NAMES)
+    assert told.status == 0, told.err
+    both = ("joint.coulomb_friction", "all.coulomb_friction")  # one is the other
+    told = run(*asked, "--output", "y.twin.yaml", "--parameters", *both)
+    assert told.status in (1, 2)
+    assert "coulomb_friction" in told.out + told.err
+    vain = ("joint.damping", "pendulum.centre_of_mass.y")
+    told = run(*asked, "--output", "z.twin.yaml", "--parameters", *vain)
+    assert told.status == 1
+    assert "Not identified, though it was required: " in told.out
+
+
 def test_a_pendulum_is_calibrated_and_reported(
     run: Run, swings: list[str], tmp_path: Path
 ):

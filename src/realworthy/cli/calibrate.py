@@ -39,6 +39,8 @@ class Calibrate:
     """Recordings that judge; by default every fourth of those given."""
     seconds: float = 90.0
     """Recorded time to fit at most; of more, the pieces that tell most."""
+    require_identified: Flag = False
+    """Exit with status 1 unless every fitted number is identified."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
     sidecar: SidecarFile = None
@@ -89,12 +91,33 @@ class Calibrate:
             save(to_tree(found, self.output if is_kept else None))
             kept.unlink(missing_ok=True)
         print_calibration(found, self.output if is_kept else None)
+        if self.require_identified and (unsure := list_unsure(found)):
+            emit_unsure(unsure)
+            return 1
         return 0 if is_kept else 1
 
     def _load(self, paths: tuple[Path, ...]) -> "list[Recording]":
         from realworthy.recordings import load_recordings
 
         return load_recordings(paths, self.importer, sidecar=self.sidecar)
+
+
+def list_unsure(found: "Calibration") -> tuple[str, ...]:
+    """Numbers that were fitted and are not identified."""
+    from realworthy.identification.verdicts import Verdict
+
+    return tuple(
+        e.name
+        for e in found.estimates
+        if e.is_fitted and e.verdict is not Verdict.IDENTIFIED
+    )
+
+
+def emit_unsure(names: tuple[str, ...]) -> None:
+    from realworthy.cli.printing import emit_note
+
+    text = f"Not identified, though it was required: {', '.join(names)}."
+    emit_note(text, style="red")
 
 
 def check_output(path: Path) -> None:
