@@ -94,12 +94,13 @@ def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
     wanted = quadruped_randomization()
     while spent < 60 * minutes:
         began = time.perf_counter()
-        factor = ramp(steps / max(1, preset.ease_steps), end=1.0)
-        worlds.randomize(ease(wanted, round(factor, 1)))
+        if preset.ease_steps:
+            factor = ramp(steps / preset.ease_steps, end=1.0)
+            worlds.randomize(ease(wanted, round(factor, 1)))
         learner.collect(worlds)
         steps += learner.update().rollout.step_count
         spent += time.perf_counter() - began
-        if spent - looked >= 20 * minutes or spent >= 60 * minutes:
+        if spent - looked >= 30 * minutes or spent >= 60 * minutes:
             looked = spent
             row = {"seconds": spent, "steps": steps, **walk(judged, learner)}
             row |= {f"{k}, no pushes": x for k, x in walk(calm, learner).items()}

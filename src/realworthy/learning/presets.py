@@ -95,7 +95,6 @@ PRESETS: dict[str, Preset] = {
         world_count=1024,
         minutes=10,
         randomize=quadruped_randomization,
-        ease_steps=3_000_000,
     ),
     "biped": Preset(ppo=_legged, world_count=1024, minutes=30, randomize=_believe),
 }
