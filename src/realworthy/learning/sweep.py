@@ -35,7 +35,7 @@ def _train_with_ray(
     runs: Mapping[str, TrainSettings], folder: Path
 ) -> dict[str, Training]:
     try:
-        import ray
+        import ray  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra("ray", "ray", need="Training with Ray") from None
 
