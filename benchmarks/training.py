@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from walking import walk
 
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
@@ -107,29 +108,6 @@ def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
             curve.append(row)
             print({name: round(value, 3) for name, value in row.items()}, flush=True)
     return {"seed": seed, "curve": curve}
-
-
-@torch.no_grad()
-def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
-    """One whole episode of every world: RMS errors and the share that fell."""
-    task = worlds.task
-    assert isinstance(task, QuadrupedVelocity)
-    worlds.chance.rewind()
-    observations = worlds.reset()
-    task.tally.restart()
-    fell = torch.zeros(worlds.world_count, dtype=torch.bool)
-    for _ in range(worlds.step_limit):
-        step = worlds.step(learner.act(observations))
-        fell |= step.terminated
-        observations = step.observations
-    found = task.tally.measure()
-    return {
-        "velocity_error": float(found.velocity_error),
-        "yaw_error": float(found.yaw_error),
-        "falls": float(fell.float().mean()),
-        "slip": float(found.slip),
-        "foot_travel": float(found.foot_travel),
-    }
 
 
 def build(count: int, seed: int, *, pushes: bool = True) -> TaskWorlds:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import torch
+from walking import walk
 
 from realworthy.learning.ppo import Ppo, PpoSettings
 from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
@@ -96,29 +97,6 @@ def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
             curve.append(row)
             print({k: round(v, 3) for k, v in row.items()}, flush=True)
     return {"worlds": count, "curve": curve}
-
-
-@torch.no_grad()
-def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
-    """How one whole episode of every world went: errors RMS, share of falls."""
-    task = worlds.task
-    assert isinstance(task, QuadrupedVelocity)
-    worlds.chance.rewind()
-    observations = worlds.reset()
-    task.tally.restart()
-    fell = torch.zeros(worlds.world_count, dtype=torch.bool, device=worlds.device)
-    for _ in range(worlds.step_limit):
-        step = worlds.step(learner.act(observations))
-        fell |= step.terminated
-        observations = step.observations
-    found = task.tally.measure()
-    return {
-        "velocity_error": float(found.velocity_error),
-        "yaw_error": float(found.yaw_error),
-        "falls": float(fell.float().mean()),
-        "slip": float(found.slip),
-        "foot_travel": float(found.foot_travel),
-    }
 
 
 def build(count: int, given: argparse.Namespace, *, seed: int = 0) -> TaskWorlds:

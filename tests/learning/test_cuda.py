@@ -53,5 +53,5 @@ def test_collecting_and_learning_do_not_wait():
     with no_waiting():
         learner.collect(environment)
         samples, _ = learner._judge()
-        for minibatch in samples:
-            learner._descend(minibatch)
+        seen = [learner._descend(minibatch) for minibatch in samples]
+    assert torch.stack(seen).isfinite().all()

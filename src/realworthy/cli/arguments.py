@@ -34,3 +34,24 @@ Flag = Annotated[
     bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")
 ]
 KeyFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+
+
+def parse_numbers(
+    texts: tuple[str, ...], option: str, *, value: str, example: str
+) -> dict[str, float]:
+    """`NAME=VALUE` … of an option as a mapping; `value` is what the page calls it."""
+    from realworthy.errors import RealworthyError
+
+    found = {}
+    for text in texts:
+        name, sign, number = text.partition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise RealworthyError(
+                f"{option} takes NAME={value}, not '{text}'.",
+                hint=f"Try: {option} {example}",
+            )
+    return found

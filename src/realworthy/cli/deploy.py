@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, KeyFile
+from realworthy.cli.arguments import Flag, JsonFile, KeyFile, parse_numbers
 
 if TYPE_CHECKING:
     from realworthy.deployment import Deployment
@@ -79,7 +79,9 @@ class Deploy:
         )
         from realworthy.policies import load_policy
 
-        inputs = parse_inputs(self.input)
+        inputs = parse_numbers(
+            self.input, "--input", value="VALUE", example="goal.x=1.5"
+        )
         policy = load_policy(self.policy, engine=self.engine)
         settings = DeploySettings(
             trials=self.trials,
@@ -127,25 +129,6 @@ def check_person() -> None:
             "A person must agree to the first trials, and there is no terminal to ask.",
             hint="Where you stand beside the robot and agree to all: --yes",
         )
-
-
-def parse_inputs(texts: tuple[str, ...]) -> dict[str, float]:
-    """`NAME=VALUE` … as a mapping."""
-    from realworthy.errors import RealworthyError
-
-    found = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            sign = ""
-        if not sign or not name:
-            raise RealworthyError(
-                f"--input takes NAME=VALUE, not '{text}'.",
-                hint="Try: --input goal.x=1.5",
-            )
-    return found
 
 
 def to_tree(found: "Deployment") -> dict[str, object]:

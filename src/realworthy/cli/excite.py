@@ -11,6 +11,7 @@ from realworthy.cli.arguments import (
     JsonFile,
     Names,
     TwinToUse,
+    parse_numbers,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Excite:
 
         check_name(self.output)
         check_free(self.output, overwrite=self.overwrite)
-        wanted = parse_sd(self.sd)
+        wanted = parse_numbers(self.sd, "--sd", value="SD", example="all.delay=0.001")
         settings = ExcitationSettings(
             seconds=self.seconds,
             criterion=Criterion(self.criterion),
@@ -104,25 +105,6 @@ class Excite:
         print_excitation(found, self.output)
         missed = [f for f in found.forecasts if f.name in wanted and not f.is_met]
         return 1 if missed else 0
-
-
-def parse_sd(texts: tuple[str, ...]) -> dict[str, float]:
-    """`NAME=SD` … as a mapping."""
-    from realworthy.errors import RealworthyError
-
-    found = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            sign = ""
-        if not sign or not name:
-            raise RealworthyError(
-                f"--sd takes NAME=SD, not '{text}'.",
-                hint="Try: --sd all.delay=0.001",
-            )
-    return found
 
 
 def to_tree(found: "Excitation", path: Path) -> dict[str, object]:

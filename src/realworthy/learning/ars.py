@@ -94,12 +94,9 @@ class Ars(Learner):
         """(weights,) of the linear policy, action by action."""
         self._directions = self.weights[None]
         self._scores: PairScores | None = None
-        self._is_warm = s.normalisation is Normalisation.NONE
 
     def begin(self, environment: Environment) -> None:
-        if not self._is_warm:
-            self.player.warm_up(environment, self.settings.warm_up, self.generator)
-            self._is_warm = True
+        self.player.warm_up(environment, self.settings.warm_up, self.generator)
 
     def collect(self, environment: Environment) -> None:
         s = self.settings
@@ -138,19 +135,14 @@ class Ars(Learner):
     def state_dict(self) -> State:
         return {
             "weights": self.weights.clone(),
-            "normaliser": {
-                name: x.clone()
-                for name, x in self.player.normaliser.state_dict().items()
-            },
-            "is_warm": self._is_warm,
+            "player": self.player.state_dict(),
             "generator": self.generator.get_state(),
         }
 
     def load_state_dict(self, state: State) -> None:
         s = cast(dict[str, Any], state)
         self.weights = s["weights"].to(self.weights.device, copy=True)
-        self.player.normaliser.load_state_dict(s["normaliser"])
-        self._is_warm = s["is_warm"]
+        self.player.load_state_dict(s["player"])
         self.generator.set_state(s["generator"].cpu())
 
 

@@ -5,12 +5,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from realworthy.errors import RealworthyError
-from realworthy.learning.learner import BadSettings
+from realworthy.learning.learner import BadSettings, State
 from realworthy.learning.normaliser import Normaliser
 from realworthy.learning.tally import Tally
 from realworthy.tasks.environment import Environment, Observations
@@ -93,11 +94,15 @@ class PairPlayer:
         self.normalisation = normalisation
         self.normaliser = Normaliser(policy.widths[0]).to(environment.device)
         self.tally = Tally(environment.world_count, environment.device)
+        self._is_warm = normalisation is Normalisation.NONE
 
     def warm_up(
         self, environment: Environment, step_count: int, generator: torch.Generator
     ) -> None:
-        """Statistics of what random policies see, one in each world."""
+        """Statistics of what random policies see, one in each world; once."""
+        if self._is_warm:
+            return
+        self._is_warm = True
         worlds = environment.world_count
         weights = torch.stack([self.policy.draw(generator) for _ in range(worlds)])
         observations = environment.reset(scatter=True)
@@ -116,6 +121,20 @@ class PairPlayer:
                 return x / self.normaliser.scale
             case Normalisation.FULL:
                 return self.normaliser(x)
+
+    def state_dict(self) -> State:
+        """What it has seen."""
+        seen = self.normaliser.state_dict()
+        return {
+            "normaliser": {name: x.clone() for name, x in seen.items()},
+            "is_warm": self._is_warm,
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """Goes on from `state_dict`."""
+        s = cast(dict[str, Any], state)
+        self.normaliser.load_state_dict(s["normaliser"])
+        self._is_warm = s["is_warm"]
 
     def act(self, weights: Tensor, observations: Observations) -> Tensor:
         """(worlds, action_width) actions of one policy."""

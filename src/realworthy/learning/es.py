@@ -106,12 +106,9 @@ class Es(Learner):
         )
         self._draws = self.weights[None]
         self._scores: PairScores | None = None
-        self._is_warm = s.normalisation is Normalisation.NONE
 
     def begin(self, environment: Environment) -> None:
-        if not self._is_warm:
-            self.player.warm_up(environment, self.settings.warm_up, self.generator)
-            self._is_warm = True
+        self.player.warm_up(environment, self.settings.warm_up, self.generator)
 
     def collect(self, environment: Environment) -> None:
         s = self.settings
@@ -151,11 +148,7 @@ class Es(Learner):
         return {
             "weights": self.weights.clone(),
             "optimiser": deepcopy(self.optimiser.state_dict()),
-            "normaliser": {
-                name: x.clone()
-                for name, x in self.player.normaliser.state_dict().items()
-            },
-            "is_warm": self._is_warm,
+            "player": self.player.state_dict(),
             "generator": self.generator.get_state(),
         }
 
@@ -163,6 +156,5 @@ class Es(Learner):
         s = cast(dict[str, Any], state)
         self.weights.copy_(s["weights"])
         self.optimiser.load_state_dict(deepcopy(s["optimiser"]))
-        self.player.normaliser.load_state_dict(s["normaliser"])
-        self._is_warm = s["is_warm"]
+        self.player.load_state_dict(s["player"])
         self.generator.set_state(s["generator"].cpu())
