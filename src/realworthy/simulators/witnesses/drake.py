@@ -39,6 +39,8 @@ class DrakeSettings:
     """[m] by which the robot's whole weight may sink in; sets the stiffness."""
     stiction_tolerance: float = 1e-4
     """[m/s] with which a contact that should stick may slide."""
+    longest_step: float = 1e-3
+    """[s] beyond which a substep is cut into several steps of the engine."""
 
 
 class DrakeWitness(Witness):
@@ -56,7 +58,12 @@ class DrakeWitness(Witness):
         settings: DrakeSettings | None = None,
     ) -> None:
         self._settings = settings or DrakeSettings()
-        super().__init__(twin, world_count, substeps=substeps)
+        super().__init__(
+            twin,
+            world_count,
+            substeps=substeps,
+            longest_step=self._settings.longest_step,
+        )
 
     def build_world(self, mechanism: Mechanism) -> "DrakeWorld":
         return DrakeWorld(mechanism, self._settings)
@@ -88,7 +95,13 @@ class DrakeWorld(WitnessWorld):
         bodies, joints = drake_plant.add_links(self.plant, mechanism)
         self._set_friction = drake_plant.set_friction
         self._actuators = drake_plant.add_actuators(self.plant, mechanism, joints)
-        self.missing = drake_plant.add_shapes(self.plant, scene, mechanism, bodies)
+        self.missing = drake_plant.add_shapes(
+            self.plant,
+            scene,
+            mechanism,
+            bodies,
+            allowance=settings.penetration_allowance,
+        )
         self.plant.Finalize()
         self._diagram = builder.Build()
         self._root = self._diagram.CreateDefaultContext()
@@ -116,9 +129,9 @@ class DrakeWorld(WitnessWorld):
             update = self.plant.EvalUniquePeriodicDiscreteUpdate(self.context)
         except RuntimeError:  # its solver did not converge, or met a NaN
             return np.full(1, np.nan), np.full(1, np.nan)
-        state = update.value().copy()
-        self.plant.SetPositionsAndVelocities(self.context, state)
-        return self._coordinates.to_mujoco(state)
+        qpos, qvel = self._coordinates.to_mujoco(update.value())
+        self.place(qpos, qvel)  # rounded as a restored state would be
+        return qpos, qvel
 
     def _take_joints(self, inertia: Floats, friction: Floats) -> None:
         """Armature and dry friction where they have changed."""

@@ -35,6 +35,8 @@ _CREEP = 1e-4
 _NO_FRICTION = 1e-9
 _TIP = 1e-3
 """[m] radius of the spheres that stand for corners."""
+_WEIGHT = 1e-3
+"""[m/s²] of gravity at least, so that contacts have a stiffness without any."""
 _MANY = 64
 """Corners beyond which a hull meets a plane in one point, as two shapes do."""
 
@@ -87,33 +89,51 @@ def set_friction(actuator: Any, friction: float) -> None:
 
 
 def add_shapes(
-    plant: Any, scene: Any, mechanism: Mechanism, bodies: list[Any]
+    plant: Any, scene: Any, mechanism: Mechanism, bodies: list[Any], *, allowance: float
 ) -> tuple[str, ...]:
     """Shapes with friction and filters; returns what comes out otherwise.
 
     Drake finds one point of contact between two shapes. Boxes and the like would rock
-    on a plane, so their corners meet planes in their stead.
+    on a plane, so their corners meet planes in their stead; four of them are together
+    as stiff as one contact that Drake lets sink in by `allowance` [m] under all weight.
     """
     friction, got = spread_friction(mechanism, harmonic=True)
+    weight = sum(link.mass for link in mechanism.links[1:])
+    weight *= max(float(np.linalg.norm(mechanism.gravity)), _WEIGHT)
+    soft = 2 / 7 * weight / allowance  # 1/(k/4) − 1/(2k), the plane's part being 2k
     solids: list[Any] = []
     tips: dict[int, list[Any]] = {}
-    for number, shape in enumerate(mechanism.shapes):
-        rub = CoulombFriction(float(friction[number]), float(friction[number]))
-
-        def add(pose: Pose, solid: Any, *, at: Shape = shape, rub: Any = rub) -> Any:
-            name = f"{number} {plant.num_collision_geometries()}"  # noqa: B023
-            return plant.RegisterCollisionGeometry(
-                bodies[at.link], _transform(pose), solid, name, rub
-            )
-
-        solids.append(add(shape.pose, _solid(shape)))
-        corners = _corners(shape)
-        if len(corners):
-            ball = geometry.Sphere(_TIP)
-            places = [shape.pose @ Pose.shift(corner) for corner in corners]
-            tips[number] = [add(place, ball) for place in places]
-    _filter(scene, mechanism, solids, tips)
+    for number, (shape, mu) in enumerate(
+        zip(mechanism.shapes, friction.tolist(), strict=True)
+    ):
+        body = bodies[shape.link]
+        solids.append(_register(plant, body, shape.pose, _solid(shape), mu))
+        tips[number] = [
+            _register(plant, body, place, geometry.Sphere(_TIP), mu, stiffness=soft)
+            for place in (shape.pose @ Pose.shift(tip) for tip in _find_tips(shape))
+        ]
+    _filter(scene, mechanism, solids, {i: found for i, found in tips.items() if found})
     return describe_friction(mechanism, got)
+
+
+def _register(
+    plant: Any,
+    body: Any,
+    pose: Pose,
+    solid: Any,
+    friction: float,
+    *,
+    stiffness: float | None = None,
+) -> Any:
+    properties = geometry.ProximityProperties()
+    rub = CoulombFriction(friction, friction)
+    geometry.AddContactMaterial(
+        point_stiffness=stiffness, friction=rub, properties=properties
+    )
+    name = f"shape {plant.num_collision_geometries()}"
+    return plant.RegisterCollisionGeometry(
+        body, _transform(pose), solid, name, properties
+    )
 
 
 def _inertia(link: Link) -> Any:
@@ -169,7 +189,7 @@ def _solid(shape: Shape) -> Any:
             return geometry.Convex(points=shape.points.T, label=f"geom {shape.geom}")
 
 
-def _corners(shape: Shape) -> Floats:
+def _find_tips(shape: Shape) -> Floats:
     """(n, 3) centres of the spheres with which a shape stands on a plane."""
     size = shape.size
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))

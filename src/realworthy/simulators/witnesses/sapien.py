@@ -22,6 +22,8 @@ class SapienSettings:
     """Whether to solve in small steps in time (TGS) or in sweeps (PGS)."""
     position_iterations: int = 16
     velocity_iterations: int = 1
+    longest_step: float = 1e-3
+    """[s] beyond which a substep is cut into several steps of the engine."""
 
 
 class SapienWitness(Witness):
@@ -38,7 +40,12 @@ class SapienWitness(Witness):
         settings: SapienSettings | None = None,
     ) -> None:
         self._settings = settings or SapienSettings()
-        super().__init__(twin, world_count, substeps=substeps)
+        super().__init__(
+            twin,
+            world_count,
+            substeps=substeps,
+            longest_step=self._settings.longest_step,
+        )
 
     def build_world(self, mechanism: Mechanism) -> "SapienWorld":
         return SapienWorld(mechanism, self._settings)

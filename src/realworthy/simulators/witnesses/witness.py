@@ -6,6 +6,7 @@ actuators, their delays and laws, springs, damping, pushes and all sensors stay 
 so that every difference comes from the engine.
 """
 
+import math
 from abc import ABC, abstractmethod
 
 import mujoco
@@ -39,7 +40,7 @@ class WitnessWorld(ABC):
     def advance(
         self, force: Floats, inertia: Floats, friction: Floats
     ) -> tuple[Floats, Floats]:
-        """One substep; returns the new `qpos` and `qvel`.
+        """One step of the mechanism's `timestep`; returns the new `qpos` and `qvel`.
 
         (dofs,) generalised `force` is held; `inertia` is added to each joint's own, as
         armature; `friction` is the largest force with which a joint resists motion.
@@ -51,7 +52,7 @@ class Witness(Simulator):
 
     Each substep MuJoCo computes every force that it does not owe to a constraint at the
     engine's state; the engine moves; MuJoCo follows and measures. Forces of drives and
-    dampers that grow with velocity act implicitly, as in MuJoCo's integrator: their
+    dampers that fall with velocity act implicitly, as in MuJoCo's integrator: their
     slope times the time step is added to the joint's armature, which is the same.
 
     Joint limits, contacts and dry friction are solved by the engine. What sensors say
@@ -67,11 +68,18 @@ class Witness(Simulator):
     """Kinds of shapes that the engine does not have."""
 
     def __init__(
-        self, twin: BoundTwin | Twin, world_count: int, *, substeps: int = 4
+        self,
+        twin: BoundTwin | Twin,
+        world_count: int,
+        *,
+        substeps: int = 4,
+        longest_step: float = math.inf,
     ) -> None:
+        """Substeps longer than `longest_step` [s] are several steps of the engine."""
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
         model = self.bound.model
+        self._inner_steps = math.ceil(self.timestep / longest_step - 1e-9) or 1
         check_carried(model, self.engine, without=self.lacks)
         self._mirror = MujocoCpu(self.bound, world_count, substeps=1, persistent=True)
         self._rubbing = _may_rub(self.bound)
@@ -85,8 +93,7 @@ class Witness(Simulator):
         self._smooth = self._mirror.array("qfrc_smooth")
         self._slope = self._mirror.array("qDeriv")
         self._outcomes = self._mirror.outcomes()
-        self._worlds = [self._build(0)] * min(1, world_count)
-        self._worlds += [self._build(world) for world in range(1, world_count)]
+        self._worlds = [self._build(world) for world in range(world_count)]
         self._seen = self._qpos.copy(), self._qvel.copy()
         self._is_stale = np.zeros(world_count, dtype=bool)
         self._place(range(world_count))
@@ -156,6 +163,7 @@ class Witness(Simulator):
 
     def _build(self, world: int) -> WitnessWorld:
         model = self._mirror.model(world)
+        model.opt.timestep = self.timestep / self._inner_steps
         return self.build_world(export_mechanism(model, rubbing=self._rubbing))
 
     def _place(self, worlds: "range | list[int]") -> None:
@@ -165,32 +173,49 @@ class Witness(Simulator):
                 seen[world] = now[world]
 
     def _substep(self, command: Floats) -> None:
-        moved = (self._qpos != self._seen[0]).any(1) | (self._qvel != self._seen[1]).any(1)
+        qpos, qvel = self._seen
+        moved = (self._qpos != qpos).any(1) | (self._qvel != qvel).any(1)
         self._place(np.flatnonzero(moved).tolist())  # a push, or a hand
         bias = self._bias.copy()
         self._mirror.step(command)
         self._outcomes[:] = np.maximum(self._outcomes, self._mirror.array("outcome"))
-        force = self._smooth + bias
-        inertia = self._read_inertia()
-        friction = self._mirror.field("dof_frictionloss")
+        force, drag = self._smooth + bias, self._read_drag()
         for world in np.flatnonzero(self._outcomes != Outcome.DIVERGED).tolist():
-            qpos, qvel = self._worlds[world].advance(
-                force[world], inertia[world], friction[world]
-            )
-            if np.isfinite(qpos).all() and np.isfinite(qvel).all():
-                self._seen[0][world], self._seen[1][world] = qpos, qvel
+            found = self._advance(world, force[world], drag[world])
+            if all(np.isfinite(part).all() for part in found):
+                qpos[world], qvel[world] = found
             else:
                 self._outcomes[world] = Outcome.DIVERGED
-        self._mirror.move(*self._seen)
+        self._mirror.move(qpos, qvel)
 
-    def _read_inertia(self) -> Floats:
-        """(worlds, dofs) armature, and the slope of forces over velocity times dt."""
+    def _advance(
+        self, world: int, force: Floats, drag: Floats
+    ) -> tuple[Floats, Floats]:
+        """Moves one world by a substep, in as many steps as its engine wants.
+
+        Within them, force falls by drag times the velocity gained; so it does within
+        the last one, by the inertia added.
+        """
+        armature = self._mirror.field("dof_armature")[world]
+        friction = self._mirror.field("dof_frictionloss")[world]
+        inertia = np.where(self._hinged, armature, 0.0)
+        inertia = inertia + drag * self.timestep / self._inner_steps
+        qpos, before = self._seen[0][world], self._seen[1][world]
+        qvel = before
+        for _ in range(self._inner_steps):
+            acting = force - drag * (qvel - before)
+            qpos, qvel = self._worlds[world].advance(acting, inertia, friction)
+            if not np.isfinite(qvel).all():
+                break
+        return qpos, qvel
+
+    def _read_drag(self) -> Floats:
+        """(worlds, dofs) by how much force falls as velocity grows, on joints."""
         if self._is_implicit:
             drag = -self._slope[:, self._slopes]
         else:
             drag = self._mirror.field("dof_damping")
-        added = self._mirror.field("dof_armature") + self.timestep * np.maximum(drag, 0)
-        return np.where(self._hinged, added, 0.0)
+        return np.where(self._hinged, np.maximum(drag, 0.0), 0.0)
 
 
 def _may_rub(bound: BoundTwin) -> NDArray[np.bool_]:
