@@ -129,7 +129,11 @@ def _agrees(
     allowed: NDArray[np.bool_],
     known: NDArray[np.bool_],
 ) -> bool:
-    """Whether a group with one more shape still says yes or no to every group."""
+    """Whether a group with one more shape says one thing to every shape and group."""
+    for member in members:
+        both_known = known[shape] & known[member]
+        if (allowed[shape] != allowed[member])[both_known].any():
+            return False
     together = [*members, shape]
     for group in groups:
         others = together if group is members else group
