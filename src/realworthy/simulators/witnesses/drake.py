@@ -135,6 +135,10 @@ class DrakeWorld(WitnessWorld):
 
     def _take_joints(self, inertia: Floats, friction: Floats) -> None:
         """Armature and dry friction where they have changed."""
+        if np.array_equal(inertia, self._inertia) and np.array_equal(
+            friction, self._friction
+        ):
+            return
         for dof, actuator in self._actuators.items():
             if inertia[dof] != self._inertia[dof]:
                 actuator.SetRotorInertia(self.context, inertia[dof])

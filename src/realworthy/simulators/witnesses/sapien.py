@@ -78,11 +78,16 @@ class SapienWorld(WitnessWorld):
     def advance(
         self, force: Floats, inertia: Floats, friction: Floats
     ) -> tuple[Floats, Floats]:
+        if not np.array_equal(inertia, self._inertia):
+            for tree in self._trees:
+                tree.set_inertia(inertia)
+            self._inertia = inertia.copy()
+        if not np.array_equal(friction, self._friction):
+            for tree in self._trees:
+                tree.set_friction(friction)
+            self._friction = friction.copy()
         for tree in self._trees:
-            tree.set_inertia(np.flatnonzero(inertia != self._inertia), inertia)
-            tree.set_friction(np.flatnonzero(friction != self._friction), friction)
             tree.push(force)
-        self._inertia, self._friction = inertia.copy(), friction.copy()
         self._system.step()
         qpos, qvel = self._qpos.copy(), self._qvel.copy()
         for tree in self._trees:

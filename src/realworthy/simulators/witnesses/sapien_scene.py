@@ -28,6 +28,7 @@ from realworthy.simulators.witnesses.mechanism import (
     Pose,
     Shape,
     ShapeKind,
+    cross,
     rotation_of,
 )
 from realworthy.simulators.witnesses.touching import (
@@ -141,7 +142,7 @@ class Tree:
                 sapien.Pose(qpos[free.place : free.place + 3], quat)
             )
             spin = turn @ qvel[free.dof + 3 : free.dof + 6]
-            centre = qvel[free.dof : free.dof + 3] + np.cross(spin, turn @ arm)
+            centre = qvel[free.dof : free.dof + 3] + cross(spin, turn @ arm)
             self.articulation.set_root_linear_velocity(centre)
             self.articulation.set_root_angular_velocity(spin)
         if len(self._active):
@@ -159,7 +160,7 @@ class Tree:
             centre = np.asarray(self.articulation.get_root_linear_velocity(), float)
             qpos[free.place : free.place + 3] = pose.p
             qpos[free.place + 3 : free.place + 7] = quat / np.linalg.norm(quat)
-            arm = np.cross(spin, turn @ self.floating.centre)
+            arm = cross(spin, turn @ self.floating.centre)
             qvel[free.dof : free.dof + 3] = centre - arm
             qvel[free.dof + 3 : free.dof + 6] = turn.T @ spin
         if len(self._active):
@@ -173,28 +174,26 @@ class Tree:
             turn = rotation_of(np.asarray(self.articulation.get_root_pose().q, float))
             push = force[free.dof : free.dof + 3]
             torque = turn @ force[free.dof + 3 : free.dof + 6]
-            torque = torque - np.cross(turn @ self.floating.centre, push)
+            torque = torque - cross(turn @ self.floating.centre, push)
             if push.any() or torque.any():
                 self._root.add_force_torque(push, torque)
         if len(self._active):
             self.articulation.set_qf(force[self._dofs])
 
-    def set_inertia(self, changed: NDArray[np.intp], inertia: Floats) -> None:
+    def set_inertia(self, inertia: Floats) -> None:
         """What is added to the inertia of joints."""
         for joint, dof in zip(self._active, self._dofs, strict=True):
-            if dof in changed:
-                joint.set_armature([inertia[dof]])
+            joint.set_armature([inertia[dof]])
 
-    def set_friction(self, changed: NDArray[np.intp], friction: Floats) -> None:
+    def set_friction(self, friction: Floats) -> None:
         """The largest force [N·m, N] with which joints resist motion.
 
         PhysX's own joint friction grows with the load. A drive that wants no motion,
         with a limited force, is dry friction, and is solved with the contacts.
         """
         for joint, dof in zip(self._active, self._dofs, strict=True):
-            if dof in changed:
-                most = float(friction[dof])
-                joint.set_drive_properties(0.0, most / _CREEP, most, "force")
+            most = float(friction[dof])
+            joint.set_drive_properties(0.0, most / _CREEP, most, "force")
 
 
 def _add_joints(scene: Any, base: Any, link: Link, joints: dict[str, Joint]) -> Any:
