@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from realworthy.certification.columns import list_columns
 from realworthy.policies import Contract
 from realworthy.policies.contract import Normaliser, Parity
 from realworthy.policies.metadata import write_metadata
+from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
 from realworthy.tasks.drive import DriveVelocity
@@ -21,6 +23,8 @@ from realworthy.tasks.regulator import build_regulator
 from realworthy.tasks.worlds import TaskWorlds
 from tests.certification.linear import PROVENANCE, write_linear
 
+FEEDBACK = 0.4
+"""Share of a wheel's missing speed that is asked for on top."""
 Floats32 = NDArray[np.float32]
 
 
@@ -44,7 +48,7 @@ def write_cartpole(path: Path) -> Path:
 
 
 def write_drive(path: Path) -> Path:
-    """Asks of each wheel what the commanded motion needs."""
+    """Asks of each wheel what the commanded motion needs, and what it lacks of it."""
     task = build_task("drive_velocity")
     assert isinstance(task, DriveVelocity)
     worlds = TaskWorlds(task, 1)
@@ -52,8 +56,14 @@ def write_drive(path: Path) -> Path:
     weights = np.zeros((contract.width, 2), np.float32)
     for row, motion in enumerate(torch.eye(2)):
         term = task.terms[row]  # forward, then turn
+        assert isinstance(term, Linear)
         scale = np.ravel(term.scale)[0]
-        weights[row] = task.turn_wheels(motion * 1e-3).numpy() / (1e-3 * scale)
+        share = task.turn_wheels(motion * 1e-3).numpy() / (1e-3 * scale)
+        weights[row] = (1 + FEEDBACK) * share
+    columns = list_columns(task.terms)
+    for wheel, joint in enumerate(task.wheels.joints):
+        seen = [(c.signal, c.age) for c in columns].index((f"{joint}.velocity", 0))
+        weights[seen, wheel] = -FEEDBACK
     return write_policy(path, contract, weights)
 
 

@@ -35,7 +35,7 @@ def is_within(subject: Subject, share: float) -> Succeed:
     names, lower, upper = find_box(subject)
     nominal = subject.twin.space.select(names).nominal
     width = np.maximum(upper - nominal, nominal - lower)
-    return lambda e: (np.abs(e - nominal) <= share * width + 1e-12).all(axis=1)
+    return lambda e: np.all(np.abs(e - nominal) <= share * width + 1e-12, axis=1)
 
 
 def examine(subject: Subject, coverage: Coverage = COVERAGE) -> ValidityResult:

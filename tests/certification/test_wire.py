@@ -1,7 +1,7 @@
 """A wire delays, holds, loses and lags exactly as hand arithmetic says."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,7 @@ def build(tmp_path: Path) -> Build:
     return build
 
 
-def send(wire: Wire, values: list[float], worlds: int = 1) -> np.ndarray:
+def send(wire: Wire, values: Sequence[float], worlds: int = 1) -> np.ndarray:
     """(steps, worlds) first action that arrives for each first number observed."""
     rows = np.zeros((worlds, WIDTH), np.float32)
     sent = []

@@ -1,0 +1,115 @@
+"""One fault fails, an open question leaves the evidence insufficient."""
+
+from xml.etree import ElementTree
+
+import msgspec
+
+from realworthy.certification.conclude import conclude
+from realworthy.certification.examine import make_case, to_share
+from realworthy.certification.finding import Aspect, Finding, Mark
+from realworthy.certification.parts import Ran
+from realworthy.certification.results import CellResult, Group
+from realworthy.certification.statistics import Verdict
+from realworthy.certification.subject import Subject
+from realworthy.certification.suite import Suite
+from realworthy.certification.testcases import to_junit
+from tests.certification.certificates import certify_cells
+
+
+def make_cell(
+    name: str,
+    verdict: Verdict,
+    *,
+    group: Group = "stress",
+    required: bool = True,
+    successes: int = 64,
+    count: int = 64,
+) -> CellResult:
+    return CellResult(
+        name=name,
+        group=group,
+        required=required,
+        verdict=verdict,
+        about=f"{successes} of {count}.",
+        share=to_share(successes, count),
+    )
+
+
+EVERYDAY = make_cell("everyday", Verdict.PASS, group="everyday")
+
+
+def test_verdicts(balancing: Subject):
+    good = make_cell("good", Verdict.PASS)
+    open_ = make_cell("open", Verdict.INSUFFICIENT, successes=52)
+    bad = make_cell("bad", Verdict.FAIL, successes=10)
+    assert certify_cells(balancing, EVERYDAY, good).verdict is Verdict.PASS
+    found = certify_cells(balancing, EVERYDAY, open_)
+    assert found.verdict is Verdict.INSUFFICIENT
+    assert found.reasons == ("open: 52 of 64.",)
+    found = certify_cells(balancing, EVERYDAY, open_, bad)
+    assert found.verdict is Verdict.FAIL
+    assert found.reasons[0] == "bad: 10 of 64."
+
+
+def test_a_cell_that_is_not_required_only_warns(balancing: Subject):
+    bad = make_cell("bad", Verdict.FAIL, required=False, successes=10)
+    found = certify_cells(balancing, EVERYDAY, bad)
+    assert found.verdict is Verdict.PASS
+    assert found.warnings == ("bad: 10 of 64.",)
+
+
+def test_a_failed_contract_fails(balancing: Subject):
+    finding = Finding(name=Aspect.ORDER, mark=Mark.FAILED, about="Joints are swapped.")
+    ran = Ran(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
+    found = conclude(balancing, Suite(), (finding,), ran, None)
+    assert found.verdict is Verdict.FAIL
+    assert found.reasons == ("contract, order: Joints are swapped.",)
+
+
+def test_the_grade_is_of_the_cell_that_loses_most(balancing: Subject):
+    everyday = make_cell(
+        "everyday", Verdict.PASS, group="everyday", successes=500, count=500
+    )
+    cells = (
+        make_cell("little", Verdict.PASS, successes=495, count=500),
+        make_cell("most", Verdict.FAIL, successes=200, count=500),
+        make_cell("few", Verdict.PASS, group="engine", successes=0, count=8),
+    )
+    grade = certify_cells(balancing, everyday, *cells).grade
+    assert grade is not None
+    assert (grade.cell, grade.letter) == ("most", "D")
+    assert grade.gap == 0.6
+    assert grade.lower < 0.6 < grade.upper
+    grade = certify_cells(balancing, everyday, cells[0]).grade
+    assert grade is not None
+    assert grade.letter == "A"
+    assert certify_cells(balancing, everyday).grade is None
+
+
+def test_junit_holds_what_the_certificate_does(balancing: Subject):
+    case = make_case(20, cell="bad", e={"all.mass": 1.2}, seed=4, number=7, seconds=1.0)
+    bad = msgspec.structs.replace(
+        make_cell("bad", Verdict.FAIL, successes=10), failures=(case,)
+    )
+    skipped = CellResult(
+        name="engine drake",
+        group="engine",
+        required=False,
+        verdict=Verdict.INSUFFICIENT,
+        about="",
+        skipped="it is not installed",
+    )
+    weak = make_cell("weak", Verdict.FAIL, required=False, successes=10)
+    root = ElementTree.fromstring(
+        to_junit(certify_cells(balancing, EVERYDAY, bad, skipped, weak))
+    )
+    counts = [root.get(key) for key in ("tests", "failures", "errors")]
+    assert counts == ["4", "1", "0"]
+    failure = root.find(".//testcase[@name='bad']/failure")
+    assert failure is not None
+    assert (
+        "20" in str(failure.get("type")) or "FALL" in str(failure.get("type")).upper()
+    )
+    assert "seed 4, start 7" in str(failure.text)
+    assert root.find(".//testcase[@name='engine drake']/skipped") is not None
+    assert root.find(".//testcase[@name='weak']/failure") is None

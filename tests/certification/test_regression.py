@@ -1,0 +1,28 @@
+"""A worse policy than the last one fails; the same one does not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from realworthy.certification import regression
+from realworthy.certification.mutants import FlippedSign, Side, mutate
+from realworthy.certification.regression import compare_policies
+from realworthy.certification.statistics import Verdict
+from realworthy.certification.subject import Subject
+
+
+def test_a_worse_policy_fails(driving: Subject, drive: Path, monkeypatch):
+    monkeypatch.setattr(regression, "_PAIRS", 24)
+    fault = FlippedSign(joint="left_wheel", side=Side.ACTION)
+    worse = replace(driving, wrap=lambda policy: mutate(policy, fault))
+    found = compare_policies(worse, drive, seed=0)
+    assert found.verdict is Verdict.FAIL
+    assert found.change == "worse"
+    assert found.upper < 0
+    assert "worse than" in found.about
+
+
+def test_the_same_policy_is_not_worse(driving: Subject, drive: Path, monkeypatch):
+    monkeypatch.setattr(regression, "_PAIRS", 24)
+    found = compare_policies(driving, drive, seed=0)
+    assert found.verdict is Verdict.PASS
+    assert found.difference == 0
