@@ -133,6 +133,16 @@ class DrakeWorld(WitnessWorld):
         self.place(qpos, qvel)  # rounded as a restored state would be
         return qpos, qvel
 
+    def compute_inertia(self) -> Floats:
+        """(dofs, dofs) of the bodies at the present state, without armature."""
+        identity = np.eye(len(self._inertia))
+        turn = np.array([self._coordinates.to_forces(row) for row in identity])
+        plain = self.plant.CreateDefaultContext()
+        plain.SetTimeStateAndParametersFrom(self.context)
+        for actuator in self._actuators.values():
+            actuator.SetRotorInertia(plain, 0.0)
+        return turn @ self.plant.CalcMassMatrix(plain) @ turn.T
+
     def _take_joints(self, inertia: Floats, friction: Floats) -> None:
         """Armature and dry friction where they have changed."""
         if np.array_equal(inertia, self._inertia) and np.array_equal(
