@@ -11,9 +11,7 @@ from realworthy.twins import Twin, load_twin
 
 _REASON = "engine not installed: pip install 'realworthy[sim2sim]'"
 ENGINES = [
-    pytest.param(
-        name, marks=pytest.mark.skipif(not is_installed(name), reason=_REASON)
-    )
+    pytest.param(name, marks=pytest.mark.skipif(not is_installed(name), reason=_REASON))
     for name in WITNESSES
 ]
 """Arguments of a test that every witness must pass."""

@@ -44,7 +44,9 @@ def test_welded_bodies_become_one_link():
 
 
 def test_joints_keep_order_reference_and_limits():
-    turn, reach = export_mechanism(mujoco.MjModel.from_xml_string(CRANE)).links[1].joints
+    turn, reach = (
+        export_mechanism(mujoco.MjModel.from_xml_string(CRANE)).links[1].joints
+    )
     assert (turn.kind, reach.kind) == (JointKind.HINGE, JointKind.SLIDE)
     assert turn.reference == pytest.approx(0.3)
     assert (turn.lower, turn.upper) == pytest.approx((-1.3, 1.7))

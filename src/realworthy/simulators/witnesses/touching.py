@@ -106,14 +106,15 @@ def group_shapes(
     groups: list[list[int]] = []
     own = np.zeros(count, dtype=np.intp)
     for shape in range(count):
-        for number, members in enumerate(groups):
-            if _agrees(shape, members, groups, allowed, known):
-                break
-        else:
-            number = len(groups)
+        fitting = (
+            number
+            for number, members in enumerate(groups)
+            if _agrees(shape, members, groups, allowed, known)
+        )
+        own[shape] = next(fitting, len(groups))
+        if own[shape] == len(groups):
             groups.append([])
-        groups[number].append(shape)
-        own[shape] = number
+        groups[own[shape]].append(shape)
     meet = np.zeros((len(groups), len(groups)), dtype=bool)
     for a, first in enumerate(groups):
         for b, second in enumerate(groups):
