@@ -92,6 +92,7 @@ class DrakeWorld(WitnessWorld):
         )
         self.plant, scene = AddMultibodyPlant(config, builder)
         self.plant.mutable_gravity_field().set_gravity_vector(mechanism.gravity)
+        drake_plant.quieten()
         bodies, joints = drake_plant.add_links(self.plant, mechanism)
         self._set_friction = drake_plant.set_friction
         self._actuators = drake_plant.add_actuators(self.plant, mechanism, joints)

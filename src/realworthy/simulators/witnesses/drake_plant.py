@@ -1,6 +1,7 @@
 """A mechanism as bodies, joints and shapes of Drake's `MultibodyPlant`."""
 
 import itertools
+import logging
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,15 @@ _WEIGHT = 1e-3
 """[m/s²] of gravity at least, so that contacts have a stiffness without any."""
 _MANY = 64
 """Corners beyond which a hull meets a plane in one point, as two shapes do."""
+
+
+def quieten() -> None:
+    """Drops Drake's note that half spaces do not meet soft bodies; there are none."""
+    logging.getLogger("drake").addFilter(_is_worth_saying)
+
+
+def _is_worth_saying(record: logging.LogRecord) -> bool:
+    return "half spaces are not currently supported" not in record.getMessage()
 
 
 def add_links(plant: Any, mechanism: Mechanism) -> tuple[list[Any], dict[int, Any]]:

@@ -294,9 +294,9 @@ def _turn_to(axis: Floats) -> Floats:
     """A rotation that turns x to an axis."""
     first = axis / np.linalg.norm(axis)
     helper = np.eye(3)[np.abs(first).argmin()]
-    second = np.cross(first, helper)
+    second = cross(first, helper)
     second /= np.linalg.norm(second)
-    return np.column_stack([first, second, np.cross(first, second)])
+    return np.column_stack([first, second, cross(first, second)])
 
 
 def _pose(pose: Pose) -> Any:
