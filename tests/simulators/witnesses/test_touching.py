@@ -6,11 +6,7 @@ import pytest
 
 from realworthy.simulators.witnesses import export_mechanism
 from realworthy.simulators.witnesses.mechanism import Mechanism
-from realworthy.simulators.witnesses.touching import (
-    describe_friction,
-    group_shapes,
-    spread_friction,
-)
+from realworthy.simulators.witnesses.touching import group_shapes, layer_shapes
 from tests.simulators.witnesses.engines import find_robot
 
 
@@ -30,42 +26,42 @@ def make(floor: float, balls: list[float]) -> Mechanism:
     )
 
 
-@pytest.mark.parametrize("harmonic", [True, False])
-def test_the_engine_s_mean_gives_the_larger_friction(harmonic: bool):
-    mechanism = make(0.4, [0.9])
-    own, got = spread_friction(mechanism, harmonic=harmonic)
-    a, b = own
-    mean = 2 * a * b / (a + b) if harmonic else (a + b) / 2
-    assert got == pytest.approx([0.9], rel=1e-6)
-    assert mean == pytest.approx(0.9, rel=1e-6)
-    assert describe_friction(mechanism, got) == ()
-
-
-@pytest.mark.parametrize("harmonic", [True, False])
-def test_contacts_with_the_world_come_first(harmonic: bool):
-    mechanism = make(0.2, [0.9, 0.3])
-    _, got = spread_friction(mechanism, harmonic=harmonic)
+def read_pairs(mechanism: Mechanism) -> dict[tuple[str, ...], float]:
     names = [shape.name for shape in mechanism.shapes]
-    by_pair = {
-        tuple(names[k] for k in pair): mu
-        for pair, mu in zip(mechanism.touching.pairs, got, strict=True)
+    touching = mechanism.touching
+    return {
+        tuple(sorted(names[k] for k in pair)): mu
+        for pair, mu in zip(touching.pairs, touching.friction, strict=True)
     }
-    assert by_pair["floor", "ball0"] == pytest.approx(0.9, rel=0.01)
-    assert by_pair["floor", "ball1"] == pytest.approx(0.3, rel=0.01)
 
 
-def test_what_numbers_per_shape_cannot_say_is_said():
-    # near 0.2 + 0.8 and 1.0 + 0.8 with the floor, so that 0.2 and 1.0 give 0.6
-    mechanism = make(0.5, [0.9, 0.2, 0.2])
-    _, got = spread_friction(mechanism, harmonic=False)
-    (sentence,) = describe_friction(mechanism, got)
-    assert "'ball0' and 'ball1', 0.6" in sentence
-    assert sentence.endswith("instead of 0.90.")
+def test_both_shapes_of_a_pair_have_the_pair_s_friction():
+    mechanism = make(0.5, [0.9, 0.2, 0.0])
+    layered, friction, said = layer_shapes(mechanism)
+    assert said == ()
+    assert read_pairs(layered) == read_pairs(mechanism)
+    assert read_pairs(layered)["ball1", "floor"] == 0.5
+    assert read_pairs(layered)["ball1", "ball2"] == 0.2
+    own = friction[layered.touching.pairs]
+    assert np.array_equal(own, np.repeat(layered.touching.friction[:, None], 2, axis=1))
+    assert len(layered.touching.pairs) == len(mechanism.touching.pairs)
+
+
+def test_too_many_frictions_are_joined_and_said():
+    mechanism = make(0.0, np.linspace(0.1, 1.0, 10).tolist())
+    layered, friction, said = layer_shapes(mechanism)
+    assert len(np.unique(friction)) == 8
+    found, wanted = read_pairs(layered), read_pairs(mechanism)
+    assert found.keys() == wanted.keys()
+    assert max(abs(found[k] - wanted[k]) for k in wanted) == pytest.approx(
+        0.1, abs=0.06
+    )
+    assert said[0].startswith("There are 10 contact frictions; 8 are kept apart")
 
 
 @pytest.mark.parametrize("name", ["quadruped", "arm", "humanoid", "bimanual"])
 def test_groups_reproduce_every_pair(name: str):
-    mechanism = export_mechanism(find_robot(name).compiled.model)
+    mechanism, *_ = layer_shapes(export_mechanism(find_robot(name).compiled.model))
     count = len(mechanism.shapes)
     links = np.array([shape.link for shape in mechanism.shapes])
     indifferent = links[:, None] == links

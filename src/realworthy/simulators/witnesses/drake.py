@@ -14,6 +14,7 @@ from realworthy.simulators.witnesses.mechanism import (
     ShapeKind,
     rotation_of,
 )
+from realworthy.simulators.witnesses.touching import layer_shapes
 from realworthy.simulators.witnesses.witness import Witness, WitnessWorld
 from realworthy.twins import BoundTwin, Twin
 
@@ -96,12 +97,10 @@ class DrakeWorld(WitnessWorld):
         bodies, joints = drake_plant.add_links(self.plant, mechanism)
         self._set_friction = drake_plant.set_friction
         self._actuators = drake_plant.add_actuators(self.plant, mechanism, joints)
-        self.missing = drake_plant.add_shapes(
-            self.plant,
-            scene,
-            mechanism,
-            bodies,
-            allowance=settings.penetration_allowance,
+        layered, friction, self.missing = layer_shapes(mechanism)
+        allowance = settings.penetration_allowance
+        drake_plant.add_shapes(
+            self.plant, scene, layered, bodies, friction, allowance=allowance
         )
         self.plant.Finalize()
         self._diagram = builder.Build()

@@ -29,7 +29,6 @@ from realworthy.simulators.witnesses.mechanism import (
     Shape,
     ShapeKind,
 )
-from realworthy.simulators.witnesses.touching import describe_friction, spread_friction
 
 _CREEP = 1e-4
 """[rad/s, m/s] at which a joint creeps under a load just below its dry friction."""
@@ -99,15 +98,20 @@ def set_friction(actuator: Any, friction: float) -> None:
 
 
 def add_shapes(
-    plant: Any, scene: Any, mechanism: Mechanism, bodies: list[Any], *, allowance: float
-) -> tuple[str, ...]:
-    """Shapes with friction and filters; returns what comes out otherwise.
+    plant: Any,
+    scene: Any,
+    mechanism: Mechanism,
+    bodies: list[Any],
+    friction: Floats,
+    *,
+    allowance: float,
+) -> None:
+    """Shapes, each with a friction, and which of them may touch.
 
     Drake finds one point of contact between two shapes. Boxes and the like would rock
     on a plane, so their corners meet planes in their stead; four of them are together
     as stiff as one contact that Drake lets sink in by `allowance` [m] under all weight.
     """
-    friction, got = spread_friction(mechanism, harmonic=True)
     weight = sum(link.mass for link in mechanism.links[1:])
     weight *= max(float(np.linalg.norm(mechanism.gravity)), _WEIGHT)
     soft = 2 / 7 * weight / allowance  # 1/(k/4) − 1/(2k), the plane's part being 2k
@@ -123,7 +127,6 @@ def add_shapes(
             for place in (shape.pose @ Pose.shift(tip) for tip in _find_tips(shape))
         ]
     _filter(scene, mechanism, solids, {i: found for i, found in tips.items() if found})
-    return describe_friction(mechanism, got)
 
 
 def _register(
