@@ -35,8 +35,6 @@ _CREEP = 1e-4
 _NO_FRICTION = 1e-9
 _TIP = 1e-3
 """[m] radius of the spheres that stand for corners."""
-_WEIGHT = 1e-3
-"""[m/s²] of gravity at least, so that contacts have a stiffness without any."""
 _MANY = 64
 """Corners beyond which a hull meets a plane in one point, as two shapes do."""
 
@@ -104,45 +102,37 @@ def add_shapes(
     bodies: list[Any],
     friction: Floats,
     *,
-    allowance: float,
+    stiffness: float,
+    dissipation: float,
 ) -> None:
     """Shapes, each with a friction, and which of them may touch.
 
     Drake finds one point of contact between two shapes. Boxes and the like would rock
     on a plane, so their corners meet planes in their stead; four of them are together
-    as stiff as one contact that Drake lets sink in by `allowance` [m] under all weight.
+    as stiff as one contact of two shapes with `stiffness` [N/m].
     """
-    weight = sum(link.mass for link in mechanism.links[1:])
-    weight *= max(float(np.linalg.norm(mechanism.gravity)), _WEIGHT)
-    soft = 2 / 7 * weight / allowance  # 1/(k/4) − 1/(2k), the plane's part being 2k
     solids: list[Any] = []
     tips: dict[int, list[Any]] = {}
     for number, (shape, mu) in enumerate(
         zip(mechanism.shapes, friction.tolist(), strict=True)
     ):
+        material = {"friction": CoulombFriction(mu, mu), "dissipation": dissipation}
+        hard = material | {"point_stiffness": stiffness}
+        soft = material | {"point_stiffness": stiffness / 7}  # with the plane: k/8
         body = bodies[shape.link]
-        solids.append(_register(plant, body, shape.pose, _solid(shape), mu))
+        solids.append(_register(plant, body, shape.pose, _solid(shape), hard))
         tips[number] = [
-            _register(plant, body, place, geometry.Sphere(_TIP), mu, stiffness=soft)
+            _register(plant, body, place, geometry.Sphere(_TIP), soft)
             for place in (shape.pose @ Pose.shift(tip) for tip in _find_tips(shape))
         ]
     _filter(scene, mechanism, solids, {i: found for i, found in tips.items() if found})
 
 
 def _register(
-    plant: Any,
-    body: Any,
-    pose: Pose,
-    solid: Any,
-    friction: float,
-    *,
-    stiffness: float | None = None,
+    plant: Any, body: Any, pose: Pose, solid: Any, material: dict[str, Any]
 ) -> Any:
     properties = geometry.ProximityProperties()
-    rub = CoulombFriction(friction, friction)
-    geometry.AddContactMaterial(
-        point_stiffness=stiffness, friction=rub, properties=properties
-    )
+    geometry.AddContactMaterial(**material, properties=properties)
     name = f"shape {plant.num_collision_geometries()}"
     return plant.RegisterCollisionGeometry(
         body, _transform(pose), solid, name, properties
