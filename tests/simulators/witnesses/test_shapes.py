@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from realworthy.simulators.witnesses import WITNESSES
+from realworthy.simulators.witnesses.drake import DrakeWitness, resolved_contacts
 from realworthy.twins import bind
 from tests.simulators.robots import make_twin
-from tests.simulators.witnesses.engines import ENGINES, needs_sapien
+from tests.simulators.witnesses.engines import ENGINES, needs_drake, needs_sapien
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 PYRAMID = "0.1 0.1 0  -0.1 0.1 0  -0.1 -0.1 0  0.1 -0.1 0  0 0 0.2"
@@ -21,6 +22,7 @@ SHAPES = {
     "box off its body": ('type="box" size="0.3 0.2 0.1" pos="0 0 0.07"', 0.03),
 }
 """A geom, and the height [m] of its body once it lies on the floor."""
+PLANE = 'type="plane" size="5 5 0.1"'
 TEXT = """
 <mujoco model="thing">
   <option timestep="0.002" gravity="0 0 -9.81"/>
@@ -54,7 +56,7 @@ def drop(
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_a_shape_comes_to_rest_on_a_plane(engine: str, shape: str):
     geom, height = SHAPES[shape]
-    pose = drop(engine, geom, height + 0.01, 'type="plane" size="5 5 0.1"')
+    pose = drop(engine, geom, height + 0.01, PLANE)
     assert pose[2] == pytest.approx(height, abs=4e-3)
     assert abs(pose[3]) > 0.999  # upright
 
@@ -64,6 +66,20 @@ def test_a_ball_rests_on_a_box_of_the_world(engine: str):
     floor = 'type="box" size="1 1 0.25" pos="0 0 0.25"'
     pose = drop(engine, SHAPES["sphere"][0], 0.61, floor)
     assert pose[2] == pytest.approx(0.6, abs=4e-3)
+
+
+@needs_drake
+@pytest.mark.parametrize("shape", ["sphere", "box"])
+def test_a_body_sinks_into_drake_s_floor_by_weight_over_stiffness(shape: str):
+    geom, height = SHAPES[shape]
+    text = TEXT.format(pyramid=PYRAMID, geom=geom, height=height, floor=PLANE, asset="")
+    witness = DrakeWitness(
+        bind(make_twin(text)), 1, substeps=10, settings=resolved_contacts()
+    )
+    for _ in range(50):
+        witness.step(np.empty((1, 0)))
+    sunk = height - witness.array("qpos")[0, 2]
+    assert sunk == pytest.approx(9.81 / 5e4, rel=0.05)  # two springs of 1e5 N/m
 
 
 @needs_sapien

@@ -116,9 +116,8 @@ def add_shapes(
     for number, (shape, mu) in enumerate(
         zip(mechanism.shapes, friction.tolist(), strict=True)
     ):
-        material = {"friction": CoulombFriction(mu, mu), "dissipation": dissipation}
-        hard = material | {"point_stiffness": stiffness}
-        soft = material | {"point_stiffness": stiffness / 7}  # with the plane: k/8
+        hard = _material(mu, stiffness, dissipation)
+        soft = _material(mu, stiffness / 7, dissipation)  # with the plane: k/8
         body = bodies[shape.link]
         solids.append(_register(plant, body, shape.pose, _solid(shape), hard))
         tips[number] = [
@@ -128,14 +127,21 @@ def add_shapes(
     _filter(scene, mechanism, solids, {i: found for i, found in tips.items() if found})
 
 
-def _register(
-    plant: Any, body: Any, pose: Pose, solid: Any, material: dict[str, Any]
-) -> Any:
+def _material(friction: float, stiffness: float, dissipation: float) -> Any:
     properties = geometry.ProximityProperties()
-    geometry.AddContactMaterial(**material, properties=properties)
+    geometry.AddContactMaterial(
+        dissipation=dissipation,
+        point_stiffness=stiffness,
+        friction=CoulombFriction(friction, friction),
+        properties=properties,
+    )
+    return properties
+
+
+def _register(plant: Any, body: Any, pose: Pose, solid: Any, material: Any) -> Any:
     name = f"shape {plant.num_collision_geometries()}"
     return plant.RegisterCollisionGeometry(
-        body, _transform(pose), solid, name, properties
+        body, _transform(pose), solid, name, material
     )
 
 
