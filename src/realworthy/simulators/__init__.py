@@ -1,12 +1,12 @@
 """Simulators: many worlds of a twin, each with its own e, stepped together.
 
 Here live the `Simulator` contract, `MujocoCpu` (all cores, the default), `MujocoGpu`
-(MuJoCo Warp), `rollout`, which turns commands into recordings, and `conformance`,
-which anyone can run on a simulator of their own.
+(MuJoCo Warp), `witnesses` (Drake and SAPIEN), `rollout`, which turns commands into
+recordings, and `conformance`, which anyone can run on a simulator of their own.
 
 Here do not live rewards or endings (`tasks`) and effects that no twin has
 (`realities`). May import `twins` and what `twins` may. The second home of `mujoco`, and
-the only one of `warp`.
+the only one of `warp`, `pydrake` and `sapien`.
 """
 
 from typing import TYPE_CHECKING

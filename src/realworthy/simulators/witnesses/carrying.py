@@ -9,6 +9,12 @@ from realworthy.errors import RealworthyError
 from realworthy.simulators.witnesses.export import shape_kind
 from realworthy.simulators.witnesses.mechanism import ShapeKind
 
+_EQUALITIES = {
+    int(mujoco.mjtEq.mjEQ_JOINT): mujoco.mjtObj.mjOBJ_JOINT,
+    int(mujoco.mjtEq.mjEQ_TENDON): mujoco.mjtObj.mjOBJ_TENDON,
+}
+"""What is coupled, where the model does not say it."""
+
 
 class NotCarried(RealworthyError):
     """A model that an engine cannot have: `element` of it is what it lacks."""
@@ -31,7 +37,13 @@ def check_carried(
     for i in np.flatnonzero(model.eq_active0):
         kind = mujoco.mjtEq(model.eq_type[i]).name.removeprefix("mjEQ_").lower()
         name = _name(model, mujoco.mjtObj.mjOBJ_EQUALITY, int(i))
-        raise NotCarried(engine, f"equality {name}", f"couples its bodies ({kind})")
+        ends_kind = _EQUALITIES.get(model.eq_type[i], model.eq_objtype[i])
+        first, second = (
+            _name(model, mujoco.mjtObj(ends_kind), int(ends[i]))
+            for ends in (model.eq_obj1id, model.eq_obj2id)
+        )
+        why = f"couples {first} and {second} ({kind})"
+        raise NotCarried(engine, f"equality {name}", why)
     for i in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_BALL):
         name = _name(model, mujoco.mjtObj.mjOBJ_JOINT, int(i))
         raise NotCarried(engine, f"joint {name}", "is a ball joint")
@@ -85,4 +97,4 @@ def _touching_geoms(model: mujoco.MjModel) -> Iterator[int]:
 
 
 def _name(model: mujoco.MjModel, kind: mujoco.mjtObj, i: int) -> str:
-    return f"'{mujoco.mj_id2name(model, kind, i) or i}'"
+    return f"'{(mujoco.mj_id2name(model, kind, i) if i >= 0 else '') or i}'"

@@ -14,6 +14,7 @@ from realworthy.simulators.witnesses.mechanism import (
     ShapeKind,
     rotation_of,
 )
+from realworthy.simulators.witnesses.touching import layer_shapes
 from realworthy.simulators.witnesses.witness import Witness, WitnessWorld
 from realworthy.twins import BoundTwin, Twin
 
@@ -28,19 +29,32 @@ class Approximation(enum.Enum):
 
 @dataclass(kw_only=True, slots=True)
 class DrakeSettings:
-    """How Drake treats contact. Its defaults are much stiffer than MuJoCo's.
+    """How Drake treats contact; at first as Drake does unless told.
+
+    Its defaults are much stiffer than MuJoCo's, and a foot that strikes and slips wants
+    steps of 0.25 ms for them; see `resolved_contacts`.
 
     MuJoCo's default `solref` of 0.02 s is soft: most of the difference between engines
     on a walking robot is this one number, so compare with MuJoCo at other `solref` too.
     """
 
     approximation: Approximation = Approximation.LAGGED
-    penetration_allowance: float = 0.001
-    """[m] by which the robot's whole weight may sink in; sets the stiffness."""
+    stiffness: float = 1e6
+    """[N/m] of each shape; two that touch are half as stiff."""
+    dissipation: float = 50.0
+    """[s/m] by which a contact's force grows with the speed of approach."""
     stiction_tolerance: float = 1e-4
     """[m/s] with which a contact that should stick may slide."""
     longest_step: float = 1e-3
     """[s] beyond which a substep is cut into several steps of the engine."""
+
+
+def resolved_contacts() -> DrakeSettings:
+    """Contacts that steps of 1 ms resolve: ten times softer, less damped."""
+    settings = DrakeSettings()
+    settings.stiffness = 1e5
+    settings.dissipation = 10.0
+    return settings
 
 
 class DrakeWitness(Witness):
@@ -85,22 +99,25 @@ class DrakeWorld(WitnessWorld):
             time_step=mechanism.timestep,
             contact_model="point",
             discrete_contact_approximation=settings.approximation.value,
-            penetration_allowance=settings.penetration_allowance,
             stiction_tolerance=settings.stiction_tolerance,
             adjacent_bodies_collision_filters=False,
             use_sampled_output_ports=False,
         )
         self.plant, scene = AddMultibodyPlant(config, builder)
         self.plant.mutable_gravity_field().set_gravity_vector(mechanism.gravity)
+        drake_plant.quieten()
         bodies, joints = drake_plant.add_links(self.plant, mechanism)
         self._set_friction = drake_plant.set_friction
         self._actuators = drake_plant.add_actuators(self.plant, mechanism, joints)
-        self.missing = drake_plant.add_shapes(
+        layered, friction, self.missing = layer_shapes(mechanism)
+        drake_plant.add_shapes(
             self.plant,
             scene,
-            mechanism,
+            layered,
             bodies,
-            allowance=settings.penetration_allowance,
+            friction,
+            stiffness=settings.stiffness,
+            dissipation=settings.dissipation,
         )
         self.plant.Finalize()
         self._diagram = builder.Build()
@@ -132,6 +149,16 @@ class DrakeWorld(WitnessWorld):
         qpos, qvel = self._coordinates.to_mujoco(update.value())
         self.place(qpos, qvel)  # rounded as a restored state would be
         return qpos, qvel
+
+    def compute_inertia(self) -> Floats:
+        """(dofs, dofs) of the bodies at the present state, without armature."""
+        identity = np.eye(len(self._inertia))
+        turn = np.array([self._coordinates.to_forces(row) for row in identity])
+        plain = self.plant.CreateDefaultContext()
+        plain.SetTimeStateAndParametersFrom(self.context)
+        for actuator in self._actuators.values():
+            actuator.SetRotorInertia(plain, 0.0)
+        return turn @ self.plant.CalcMassMatrix(plain) @ turn.T
 
     def _take_joints(self, inertia: Floats, friction: Floats) -> None:
         """Armature and dry friction where they have changed."""

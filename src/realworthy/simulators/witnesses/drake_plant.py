@@ -1,6 +1,7 @@
 """A mechanism as bodies, joints and shapes of Drake's `MultibodyPlant`."""
 
 import itertools
+import logging
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,23 @@ from realworthy.simulators.witnesses.mechanism import (
     Shape,
     ShapeKind,
 )
-from realworthy.simulators.witnesses.touching import describe_friction, spread_friction
 
 _CREEP = 1e-4
 """[rad/s, m/s] at which a joint creeps under a load just below its dry friction."""
 _NO_FRICTION = 1e-9
 _TIP = 1e-3
 """[m] radius of the spheres that stand for corners."""
-_WEIGHT = 1e-3
-"""[m/s²] of gravity at least, so that contacts have a stiffness without any."""
 _MANY = 64
 """Corners beyond which a hull meets a plane in one point, as two shapes do."""
+
+
+def quieten() -> None:
+    """Drops Drake's note that half spaces do not meet soft bodies; there are none."""
+    logging.getLogger("drake").addFilter(_is_worth_saying)
+
+
+def _is_worth_saying(record: logging.LogRecord) -> bool:
+    return "half spaces are not currently supported" not in record.getMessage()
 
 
 def add_links(plant: Any, mechanism: Mechanism) -> tuple[list[Any], dict[int, Any]]:
@@ -89,50 +96,52 @@ def set_friction(actuator: Any, friction: float) -> None:
 
 
 def add_shapes(
-    plant: Any, scene: Any, mechanism: Mechanism, bodies: list[Any], *, allowance: float
-) -> tuple[str, ...]:
-    """Shapes with friction and filters; returns what comes out otherwise.
+    plant: Any,
+    scene: Any,
+    mechanism: Mechanism,
+    bodies: list[Any],
+    friction: Floats,
+    *,
+    stiffness: float,
+    dissipation: float,
+) -> None:
+    """Shapes, each with a friction, and which of them may touch.
 
     Drake finds one point of contact between two shapes. Boxes and the like would rock
     on a plane, so their corners meet planes in their stead; four of them are together
-    as stiff as one contact that Drake lets sink in by `allowance` [m] under all weight.
+    as stiff as one contact of two shapes with `stiffness` [N/m].
     """
-    friction, got = spread_friction(mechanism, harmonic=True)
-    weight = sum(link.mass for link in mechanism.links[1:])
-    weight *= max(float(np.linalg.norm(mechanism.gravity)), _WEIGHT)
-    soft = 2 / 7 * weight / allowance  # 1/(k/4) − 1/(2k), the plane's part being 2k
     solids: list[Any] = []
     tips: dict[int, list[Any]] = {}
     for number, (shape, mu) in enumerate(
         zip(mechanism.shapes, friction.tolist(), strict=True)
     ):
+        hard = _material(mu, stiffness, dissipation)
+        soft = _material(mu, stiffness / 7, dissipation)  # with the plane: k/8
         body = bodies[shape.link]
-        solids.append(_register(plant, body, shape.pose, _solid(shape), mu))
+        solids.append(_register(plant, body, shape.pose, _solid(shape), hard))
         tips[number] = [
-            _register(plant, body, place, geometry.Sphere(_TIP), mu, stiffness=soft)
+            _register(plant, body, place, geometry.Sphere(_TIP), soft)
             for place in (shape.pose @ Pose.shift(tip) for tip in _find_tips(shape))
         ]
     _filter(scene, mechanism, solids, {i: found for i, found in tips.items() if found})
-    return describe_friction(mechanism, got)
 
 
-def _register(
-    plant: Any,
-    body: Any,
-    pose: Pose,
-    solid: Any,
-    friction: float,
-    *,
-    stiffness: float | None = None,
-) -> Any:
+def _material(friction: float, stiffness: float, dissipation: float) -> Any:
     properties = geometry.ProximityProperties()
-    rub = CoulombFriction(friction, friction)
     geometry.AddContactMaterial(
-        point_stiffness=stiffness, friction=rub, properties=properties
+        dissipation=dissipation,
+        point_stiffness=stiffness,
+        friction=CoulombFriction(friction, friction),
+        properties=properties,
     )
+    return properties
+
+
+def _register(plant: Any, body: Any, pose: Pose, solid: Any, material: Any) -> Any:
     name = f"shape {plant.num_collision_geometries()}"
     return plant.RegisterCollisionGeometry(
-        body, _transform(pose), solid, name, properties
+        body, _transform(pose), solid, name, material
     )
 
 
@@ -202,7 +211,9 @@ def _find_tips(shape: Shape) -> Floats:
     if shape.kind is ShapeKind.CYLINDER:
         angle = np.arange(8) * np.pi / 4
         rim = (size[0] - _TIP) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        ends = [np.column_stack([rim, np.full(8, s * (size[1] - _TIP))]) for s in (-1, 1)]
+        ends = [
+            np.column_stack([rim, np.full(8, s * (size[1] - _TIP))]) for s in (-1, 1)
+        ]
         return np.concatenate(ends)
     return np.empty((0, 3))
 
@@ -212,18 +223,20 @@ def _filter(
 ) -> None:
     """Forbids every contact that MuJoCo forbids; corners meet planes alone."""
     allowed = {tuple(sorted(pair)) for pair in mechanism.touching.pairs.tolist()}
-    planes = {
-        i for i, s in enumerate(mechanism.shapes) if s.kind is ShapeKind.PLANE
-    }
+    planes = {i for i, s in enumerate(mechanism.shapes) if s.kind is ShapeKind.PLANE}
     rules = geometry.CollisionFilterDeclaration()
 
     def forbid(some: list[Any], others: list[Any]) -> None:
         if some and others:
-            rules.ExcludeBetween(geometry.GeometrySet(some), geometry.GeometrySet(others))
+            rules.ExcludeBetween(
+                geometry.GeometrySet(some), geometry.GeometrySet(others)
+            )
 
     every_tip = [tip for several in tips.values() for tip in several]
     for i, solid in enumerate(solids):
-        apart = [s for j, s in enumerate(solids) if j != i and _key(i, j) not in allowed]
+        apart = [
+            s for j, s in enumerate(solids) if j != i and _key(i, j) not in allowed
+        ]
         if i in tips and mechanism.shapes[i].kind is not ShapeKind.CYLINDER:
             apart += [solids[j] for j in planes]
         forbid([solid], apart)

@@ -55,8 +55,7 @@ def export_mechanism(
     """
     links, places = _export_links(model)
     shapes, touching = _export_shapes(model, places)
-    if rubbing is None:
-        rubbing = model.dof_frictionloss > 0
+    may_rub = model.dof_frictionloss > 0 if rubbing is None else rubbing
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     return Mechanism(
         links=links,
@@ -66,7 +65,7 @@ def export_mechanism(
         timestep=float(model.opt.timestep),
         position_count=int(model.nq),
         dof_count=int(model.nv),
-        rubbing=rubbing & ~_free_dofs(model),
+        rubbing=may_rub & ~_free_dofs(model),
     )
 
 
@@ -155,9 +154,7 @@ def _with_inertia(
         arm = frame.position - centre
         own = frame.rotation @ np.diag(model.body_inertia[body]) @ frame.rotation.T
         inertia += own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return Link(
-        link.name, link.parent, link.pose, link.joints, mass, centre, inertia
-    )
+    return Link(link.name, link.parent, link.pose, link.joints, mass, centre, inertia)
 
 
 def _export_shapes(

@@ -6,6 +6,7 @@ import numpy as np
 
 from realworthy.errors import MissingExtra
 from realworthy.simulators.witnesses.mechanism import Floats, Mechanism
+from realworthy.simulators.witnesses.touching import layer_shapes
 from realworthy.simulators.witnesses.witness import Witness, WitnessWorld
 from realworthy.twins import BoundTwin, Twin
 
@@ -62,11 +63,16 @@ class SapienWorld(WitnessWorld):
         self._system, self._scene = sapien_scene.build_scene(
             mechanism, temporal=settings.temporal
         )
-        shapes, self.missing = sapien_scene.build_shapes(mechanism)
-        self._trees = sapien_scene.build_trees(mechanism, self._scene, shapes)
+        layered, friction, self.missing = layer_shapes(mechanism)
+        shapes = sapien_scene.build_shapes(layered, friction)
+        self._trees = sapien_scene.build_trees(layered, self._scene, shapes)
         for tree in self._trees:
-            tree.articulation.set_solver_position_iterations(settings.position_iterations)
-            tree.articulation.set_solver_velocity_iterations(settings.velocity_iterations)
+            tree.articulation.set_solver_position_iterations(
+                settings.position_iterations
+            )
+            tree.articulation.set_solver_velocity_iterations(
+                settings.velocity_iterations
+            )
         count = mechanism.dof_count
         self._qpos, self._qvel = np.zeros(mechanism.position_count), np.zeros(count)
         self._inertia, self._friction = np.full(count, np.nan), np.full(count, np.nan)

@@ -31,11 +31,7 @@ from realworthy.simulators.witnesses.mechanism import (
     cross,
     rotation_of,
 )
-from realworthy.simulators.witnesses.touching import (
-    describe_friction,
-    group_shapes,
-    spread_friction,
-)
+from realworthy.simulators.witnesses.touching import group_shapes
 
 _CREEP = 1e-4
 """[rad/s, m/s] at which a joint creeps under a load just below its dry friction."""
@@ -61,9 +57,8 @@ def build_scene(mechanism: Mechanism, *, temporal: bool) -> tuple[Any, Any]:
     return system, sapien.Scene([system])
 
 
-def build_shapes(mechanism: Mechanism) -> tuple[list[Any], tuple[str, ...]]:
-    """PhysX's shapes with friction and masks, and what comes out otherwise."""
-    friction, got = spread_friction(mechanism, harmonic=False)
+def build_shapes(mechanism: Mechanism, friction: Floats) -> list[Any]:
+    """PhysX's shapes, each with a friction and a mask."""
     groups, meet = group_shapes(mechanism, _never_meet(mechanism))
     if len(meet) > _GROUPS:
         why = f"touches others in {len(meet)} different ways, and {_GROUPS} is the most"
@@ -74,7 +69,7 @@ def build_shapes(mechanism: Mechanism) -> tuple[list[Any], tuple[str, ...]]:
         others = sum(1 << int(k) for k in np.flatnonzero(meet[group]))
         found.set_collision_groups([1 << int(group), others, 0, 0])
         shapes.append(found)
-    return shapes, describe_friction(mechanism, got)
+    return shapes
 
 
 def build_trees(mechanism: Mechanism, scene: Any, shapes: list[Any]) -> "list[Tree]":
@@ -294,9 +289,9 @@ def _turn_to(axis: Floats) -> Floats:
     """A rotation that turns x to an axis."""
     first = axis / np.linalg.norm(axis)
     helper = np.eye(3)[np.abs(first).argmin()]
-    second = np.cross(first, helper)
+    second = cross(first, helper)
     second /= np.linalg.norm(second)
-    return np.column_stack([first, second, np.cross(first, second)])
+    return np.column_stack([first, second, cross(first, second)])
 
 
 def _pose(pose: Pose) -> Any:

@@ -1,18 +1,20 @@
 """Which shapes MuJoCo lets touch, with which friction, and how others can say so."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
-from realworthy.simulators.witnesses.mechanism import WORLD, Floats, Mechanism
+from realworthy.simulators.witnesses.mechanism import (
+    WORLD,
+    Floats,
+    Mechanism,
+    Touching,
+)
 
-_SMOOTH = 1e-4
-"""Friction that stands for none where an engine divides by it."""
-_ALIKE = 0.01
-"""Difference of friction that is worth a sentence."""
-_SELF = 1e-3
-"""Weight of contacts of a robot with itself against those with the world."""
+_LEVELS = 8
+"""Frictions that are kept apart; each has shapes of its own."""
 
 
 def find_touching(
@@ -47,47 +49,33 @@ def find_touching(
     return pairs, np.array(list(found.values()), dtype=np.float64)
 
 
-def spread_friction(mechanism: Mechanism, *, harmonic: bool) -> tuple[Floats, Floats]:
-    """(shapes,) friction of each shape, and (pairs,) what the engine makes of them.
+def layer_shapes(mechanism: Mechanism) -> tuple[Mechanism, Floats, tuple[str, ...]]:
+    """The mechanism with a copy of each shape for every friction that it takes part in.
 
     MuJoCo takes the larger friction of two shapes, or that of the more important one;
-    other engines take a mean, harmonic or plain. The numbers returned come as near to
-    MuJoCo's pairs as numbers per shape can; contacts with the world count most.
+    other engines take a mean. Where both shapes of a pair have the pair's own friction,
+    all agree. Also returns the (shapes,) frictions, and a sentence where there were too
+    many to keep apart.
     """
-    touching, count = mechanism.touching, len(mechanism.shapes)
-    if not len(touching.pairs):
-        return np.zeros(count), np.zeros(0)
-    wanted = np.maximum(touching.friction, _SMOOTH)
-    first, second = touching.pairs.T
-    goal = 1 / wanted if harmonic else wanted
-    at_world = np.array([shape.link == WORLD for shape in mechanism.shapes])
-    weight = np.where(at_world[first] | at_world[second], 1.0, _SELF)
-    weight = weight / (goal if harmonic else np.maximum(goal, 0.1))
-    rows = np.zeros((len(goal), count))
-    rows[np.arange(len(goal)), first] += 0.5 * weight
-    rows[np.arange(len(goal)), second] += 0.5 * weight
-    own, _ = nnls(rows, weight * goal)
-    mean = (own[first] + own[second]) / 2
-    if not harmonic:
-        return own, mean
-    return 1 / np.maximum(own, 1e-6), 1 / np.maximum(mean, 1e-6)
-
-
-def describe_friction(mechanism: Mechanism, got: Floats) -> tuple[str, ...]:
-    """A sentence on the pair whose friction is furthest from MuJoCo's, if any is."""
     touching = mechanism.touching
-    if not len(touching.pairs):
-        return ()
-    off = np.abs(got - touching.friction)
-    worst, count = int(off.argmax()), int((off > _ALIKE).sum())
-    if not count:
-        return ()
-    first, second = (mechanism.shapes[i].name for i in touching.pairs[worst])
-    return (
-        f"Contact friction differs in {count} of {len(off)} pairs, which numbers per "
-        f"shape cannot express: most between '{first}' and '{second}', "
-        f"{got[worst]:.2f} instead of {touching.friction[worst]:.2f}.",
+    levels = _find_levels(touching.friction)
+    numbers: dict[tuple[int, float], int] = {}
+    pairs = np.array(
+        [
+            [numbers.setdefault((shape, level), len(numbers)) for shape in pair]
+            for pair, level in zip(
+                touching.pairs.tolist(), levels.tolist(), strict=True
+            )
+        ],
+        dtype=np.intp,
+    ).reshape(-1, 2)
+    layered = replace(
+        mechanism,
+        shapes=tuple(mechanism.shapes[shape] for shape, _ in numbers),
+        touching=Touching(pairs, levels),
     )
+    friction = np.array([level for _, level in numbers])
+    return layered, friction, _describe_levels(touching.friction, levels)
 
 
 def group_shapes(
@@ -106,14 +94,15 @@ def group_shapes(
     groups: list[list[int]] = []
     own = np.zeros(count, dtype=np.intp)
     for shape in range(count):
-        for number, members in enumerate(groups):
-            if _agrees(shape, members, groups, allowed, known):
-                break
-        else:
-            number = len(groups)
+        fitting = (
+            number
+            for number, members in enumerate(groups)
+            if _agrees(shape, members, groups, allowed, known)
+        )
+        own[shape] = next(fitting, len(groups))
+        if own[shape] == len(groups):
             groups.append([])
-        groups[number].append(shape)
-        own[shape] = number
+        groups[own[shape]].append(shape)
     meet = np.zeros((len(groups), len(groups)), dtype=bool)
     for a, first in enumerate(groups):
         for b, second in enumerate(groups):
@@ -142,6 +131,27 @@ def _agrees(
         if answers.any() and not answers.all():
             return False
     return True
+
+
+def _find_levels(friction: Floats) -> Floats:
+    """(n,) each friction, or where there are too many of them one near it."""
+    levels = np.unique(friction)
+    while len(levels) > _LEVELS:
+        k = int(np.diff(levels).argmin())
+        levels = np.insert(np.delete(levels, [k, k + 1]), k, levels[k : k + 2].mean())
+    if not len(levels):
+        return friction
+    return levels[np.abs(friction[:, None] - levels).argmin(1)]
+
+
+def _describe_levels(wanted: Floats, got: Floats) -> tuple[str, ...]:
+    off = float(np.abs(got - wanted).max(initial=0.0))
+    if off == 0:
+        return ()
+    return (
+        f"There are {len(np.unique(wanted))} contact frictions; {_LEVELS} are kept "
+        f"apart, so that some are off by up to {off:.2g}.",
+    )
 
 
 def _bodies(signature: int) -> tuple[int, int]:

@@ -93,10 +93,10 @@ class Witness(Simulator):
         self._smooth = self._mirror.array("qfrc_smooth")
         self._slope = self._mirror.array("qDeriv")
         self._outcomes = self._mirror.outcomes()
-        self._worlds = [self._build(world) for world in range(world_count)]
+        self._worlds = {0: self._build(0)}  # what cannot work fails here
+        self._is_stale = np.arange(world_count) > 0
         self._seen = self._qpos.copy(), self._qvel.copy()
-        self._is_stale = np.zeros(world_count, dtype=bool)
-        self._place(range(world_count))
+        self._place([0])
 
     @abstractmethod
     def build_world(self, mechanism: Mechanism) -> WitnessWorld:
@@ -128,10 +128,11 @@ class Witness(Simulator):
         self._begin(ids)
 
     def step(self, command: ArrayLike | Array) -> None:
-        for world in np.flatnonzero(self._is_stale).tolist():
+        stale = np.flatnonzero(self._is_stale).tolist()
+        for world in stale:
             self._worlds[world] = self._build(world)
-            self._place([world])
         self._is_stale[:] = False
+        self._take_hand(stale)
         command = np.asarray(command, dtype=np.float64)
         for _ in range(self.substeps):
             self._substep(command)
@@ -166,16 +167,25 @@ class Witness(Simulator):
         model.opt.timestep = self.timestep / self._inner_steps
         return self.build_world(export_mechanism(model, rubbing=self._rubbing))
 
-    def _place(self, worlds: "range | list[int]") -> None:
+    def _place(self, worlds: list[int]) -> None:
+        """Puts the engine where MuJoCo is; a stale world follows when it is built."""
         for world in worlds:
-            self._worlds[world].place(self._qpos[world], self._qvel[world])
             for seen, now in zip(self._seen, (self._qpos, self._qvel), strict=True):
                 seen[world] = now[world]
+            if not self._is_stale[world]:
+                self._worlds[world].place(self._qpos[world], self._qvel[world])
+
+    def _take_hand(self, built: list[int]) -> None:
+        """Follows what was done between two steps: worlds built anew, states set."""
+        qpos, qvel = self._seen
+        moved = (self._qpos != qpos).any(1) | (self._qvel != qvel).any(1)
+        moved[built] = True
+        if moved.any():
+            self._place(np.flatnonzero(moved).tolist())
+            self._mirror.move(qpos, qvel)  # forces of inertia and gravity
 
     def _substep(self, command: Floats) -> None:
         qpos, qvel = self._seen
-        moved = (self._qpos != qpos).any(1) | (self._qvel != qvel).any(1)
-        self._place(np.flatnonzero(moved).tolist())  # a push, or a hand
         bias = self._bias.copy()
         self._mirror.step(command)
         self._outcomes[:] = np.maximum(self._outcomes, self._mirror.array("outcome"))
