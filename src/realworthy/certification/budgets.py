@@ -1,0 +1,78 @@
+"""What an episode spends: torque, power, heat, chatter, help of guards.
+
+Pure functions of a `Trace`, over valid steps only.
+"""
+
+import numpy as np
+
+from realworthy.certification.trace import Floats, Trace
+
+_QUIET = np.errstate(over="ignore", invalid="ignore")
+"""A world that diverged has budgets that are no numbers; the others' are right."""
+
+
+@_QUIET
+def compute_torque_rms(trace: Trace) -> Floats:
+    """(worlds, joints) Root mean square of torque [N·m or N]; NaN of no step."""
+    return np.sqrt(_average(trace, trace.torque**2))
+
+
+@_QUIET
+def compute_power(trace: Trace) -> tuple[Floats, Floats]:
+    """(worlds,) Mean and peak of mechanical power Σ |torque · velocity| [W].
+
+    Braking counts like driving: small drives return nothing to the battery.
+    """
+    power = np.abs(trace.torque * trace.velocity).sum(axis=-1)
+    peak = np.where(trace.is_valid, power, 0.0).max(axis=1)
+    return _average(trace, power), peak
+
+
+@_QUIET
+def compute_heat(trace: Trace, *, time_constant_s: float) -> Floats:
+    """(worlds, joints) Torque whose steady heat equals the hottest moment [N·m or N].
+
+    Winding heat goes with torque², warmth follows it with one thermal time constant;
+    so the result may be compared with a motor's continuous torque. It begins cold: an
+    episode much shorter than the time constant proves little.
+    """
+    from scipy.signal import lfilter
+
+    kept = np.exp(-trace.period_s / time_constant_s)
+    heating = np.where(trace.is_valid[..., None], trace.torque**2, 0.0)
+    warmth = lfilter([1 - kept], [1, -kept], heating, axis=1)
+    return np.sqrt(np.asarray(warmth).max(axis=1))
+
+
+def compute_action_rate(trace: Trace) -> Floats:
+    """(worlds,) Root mean square of the actions' change [1/s]; 2/s is the whole range
+    in one second. NaN of fewer than two steps."""
+    return _compute_differences(trace, 1)
+
+
+def compute_action_jerk(trace: Trace) -> Floats:
+    """(worlds,) The same of the change of the change [1/s²]: chatter, not speed."""
+    return _compute_differences(trace, 2)
+
+
+def compute_guarded_share(trace: Trace) -> Floats:
+    """(worlds,) Share of an episode's steps that guards changed; zero without any."""
+    if trace.is_guarded is None:
+        return np.zeros(trace.world_count)
+    return _average(trace, trace.is_guarded.astype(np.float64))
+
+
+@_QUIET
+def _compute_differences(trace: Trace, order: int) -> Floats:
+    change = np.diff(trace.action, order, axis=1) / trace.period_s**order
+    square = (change**2).mean(axis=-1)
+    return np.sqrt(_average(trace, square, skipped=order))
+
+
+def _average(trace: Trace, values: Floats, *, skipped: int = 0) -> Floats:
+    """Mean over valid steps of (worlds, steps − skipped, …); NaN of none."""
+    is_valid = trace.is_valid[:, skipped:]
+    is_valid = is_valid.reshape(*is_valid.shape, *[1] * (values.ndim - 2))
+    count = is_valid.sum(axis=1)
+    total = np.where(is_valid, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
