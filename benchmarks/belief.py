@@ -47,6 +47,9 @@ class Case:
     """Parameter → factor of its nominal, log-uniform; a delay in seconds, uniform."""
     push: float
     """Largest command while recording."""
+    recordings: int
+    seconds: float
+    """[s] of each: short where motion soon depends on everything."""
     steps: int
     """Control steps of each training."""
 
@@ -55,21 +58,25 @@ CASES = {
     "pendulum": Case(
         {
             "joint.damping": (0.5, 4.0),
-            "joint.coulomb_friction": (0.5, 1.6),
-            "pendulum.mass": (0.8, 1.25),
-            "all.delay": (0.0, 0.05),
+            "joint.coulomb_friction": (0.5, 1.8),
+            "pendulum.mass": (0.75, 1.35),
+            "all.delay": (0.0, 0.08),
         },
-        push=2.0,
+        push=3.0,
+        recordings=4,
+        seconds=5.0,
         steps=800_000,
     ),
     "cartpole_balance": Case(
         {
-            "cart.damping": (0.5, 8.0),
-            "cart.coulomb_friction": (0.5, 8.0),
-            "pole.mass": (0.5, 3.0),
-            "all.delay": (0.0, 0.05),
+            "cart.damping": (1.0, 12.0),
+            "cart.coulomb_friction": (1.0, 8.0),
+            "pole.mass": (0.5, 4.0),
+            "all.delay": (0.0, 0.07),
         },
-        push=6.0,
+        push=12.0,
+        recordings=12,
+        seconds=1.6,
         steps=400_000,
     ),
 }
@@ -129,7 +136,7 @@ def draw_truth(twin: Twin, case: Case, seed: int) -> dict[str, float]:
 def record(
     twin: Twin, truth: dict[str, float], case: Case, seed: int
 ) -> list[Recording]:
-    """Four motions of 5 s under sums of sines."""
+    """Motions under sums of sines."""
     file = RealityFile(
         schema=1,
         twin=twin.name,
@@ -138,9 +145,9 @@ def record(
         noise=Noise(position=0.001, velocity=0.01),
     )
     robot = StandIn(make_reality("hidden", file))
-    time_ = np.arange(round(5 * robot.info.rate)) / robot.info.rate
+    time_ = np.arange(round(case.seconds * robot.info.rate)) / robot.info.rate
     found = []
-    for k in range(4):
+    for k in range(case.recordings):
         rates = np.array([0.4, 0.9, 1.7]) * (1 + 0.13 * k)
         command = np.sin(2 * np.pi * np.outer(time_, rates) + k).mean(axis=1)
         found.append(play(robot, (case.push * command)[:, None]))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.parameters import (
@@ -28,6 +29,7 @@ from realworthy.twins.measured import floating_bodies
 from realworthy.twins.space import ALL
 from realworthy.twins.writers.joints import single_joints
 
+Floats = NDArray[np.float64]
 _WIDE = 2.0
 """Ratio of its ends beyond which a factor is drawn log-uniformly."""
 
@@ -74,13 +76,14 @@ def apply_table(table: Table, twin: Twin, *, period: float = 0.02) -> Tabled:
 
 
 def from_belief(
-    twin: Twin, *, inflate: float = 2.5, floor: float = 0.02
+    twin: Twin, *, inflate: float = 2.5, floor: float = 0.02, ceiling: float = 0.5
 ) -> Randomization:
     """Draws from what a calibration left, made wider: it knows only what it saw.
 
-    Standard deviations are multiplied by `inflate` and are `floor` of the mean at
-    least; correlations stay as far as the floor allows. Parameters whose mean is zero
-    have no floor.
+    Standard deviations are multiplied by `inflate` and are `floor` of the middle value
+    at least and `ceiling` of it at most: what recordings cannot tell stays as wide as
+    published tables are, not wider. Correlations stay as far as these allow. Parameters
+    whose middle value is zero have neither.
     """
     if twin.belief_text is None:
         raise RealworthyError(
@@ -89,15 +92,21 @@ def from_belief(
             hint="Calibrate it, or use apply_table, or Randomization(belief=twin.belief"
             ").",
         )
-    return Randomization(belief=widen(twin.belief, inflate=inflate, floor=floor))
+    wider = widen(twin.belief, inflate=inflate, floor=floor, ceiling=ceiling)
+    return Randomization(belief=wider)
 
 
-def widen(belief: Belief, *, inflate: float, floor: float) -> Belief:
-    """A belief with standard deviations `inflate` times as large, at least `floor`."""
+def widen(
+    belief: Belief, *, inflate: float, floor: float, ceiling: float = math.inf
+) -> Belief:
+    """A belief with standard deviations `inflate` times as large, at least `floor`.
+
+    `ceiling` holds for Gaussian beliefs: the others are as wide as somebody said.
+    """
     if isinstance(belief, SampleBelief):
         belief = belief.to_gaussian()
     if isinstance(belief, GaussianBelief):
-        return _widen_gaussian(belief, inflate, floor)
+        return _widen_gaussian(belief, inflate, floor, ceiling)
     if isinstance(belief, IndependentBelief):
         wider = {
             name: _widen_marginal(marginal, belief.space[name], inflate, floor)
@@ -183,16 +192,34 @@ def _spread_steps(
 
 
 def _widen_gaussian(
-    belief: GaussianBelief, inflate: float, floor: float
+    belief: GaussianBelief, inflate: float, floor: float, ceiling: float
 ) -> GaussianBelief:
     covariance = inflate**2 * belief.covariance_z
     centre = belief.space.from_z(belief.mean_z)
     slope = np.exp(
         [float(p.log_slope(e)) for p, e in zip(belief.space, centre, strict=True)]
     )
-    least = (floor * np.abs(centre) * slope) ** 2
-    short = np.maximum(least - np.diag(covariance), 0.0)
-    return GaussianBelief(belief.space, belief.mean_z, covariance + np.diag(short))
+    size = (np.abs(centre) * slope) ** 2
+    short = np.maximum(floor**2 * size - np.diag(covariance), 0.0)
+    covariance = covariance + np.diag(short)
+    if np.isfinite(ceiling):
+        covariance = _hold_in(covariance, ceiling**2 * size)
+    return GaussianBelief(belief.space, belief.mean_z, covariance)
+
+
+def _hold_in(covariance: Floats, most: Floats) -> Floats:
+    """No variance above `most` (0: any); what is known of sums and ratios stays.
+
+    Each wide direction is met by an independent guess of that width, as a product of
+    two Gaussians; widths well below are hardly changed.
+    """
+    if not (np.diag(covariance) > most)[most > 0].any():
+        return covariance
+    precise = np.where(most > 0, 1 / np.where(most > 0, most, 1.0), 0.0)
+    # (C⁻¹ + D)⁻¹ without inverting C, which may be singular
+    d = len(covariance)
+    held = covariance @ np.linalg.inv(np.eye(d) + np.diag(precise) @ covariance)
+    return (held + held.T) / 2
 
 
 def _widen_marginal(
