@@ -1,0 +1,260 @@
+"""What can be pressed and dragged."""
+
+import html
+from collections.abc import Callable
+from itertools import count
+
+import viser
+
+from realworthy.reports.numbers import to_digits
+from realworthy.reports.view.knobs import Knob
+from realworthy.reports.view.session import Session
+from realworthy.twins.space import ALL
+
+SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "4×")
+_STEPS = 200
+"""Places of a slider."""
+_PUSHES = (0.0, 3.0)
+"""[m/s or rad/s] that a push may be."""
+_COLOURS = {True: "#1a7f4b", False: "#c5362c", None: "#5f6b7a"}
+
+
+class Panel:
+    """Buttons and sliders of one session, the same for all who look."""
+
+    def __init__(
+        self, server: viser.ViserServer, session: Session, on_choose: Callable[[], None]
+    ) -> None:
+        self._gui, self._session = server.gui, session
+        self._on_choose = on_choose
+        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
+        self._inputs: list[viser.GuiInputHandle] = []
+        self._seeds = count(1)
+        self._banner = self._gui.add_html("")
+        self._add_playing()
+        self._told = self._gui.add_folder("What it is told", visible=False)
+        self._add_knobs()
+        self._add_pushes()
+        self._list_inputs()
+
+    def say(self, rate: float) -> None:
+        """Renews the banner; `rate` is simulated over wished-for time."""
+        content = describe(self._session, rate)
+        if self._banner.content != content:
+            self._banner.content = content
+
+    def _add_playing(self) -> None:
+        gui, session = self._gui, self._session
+        if len(session.plays) > 1:
+            names = tuple(play.name for play in session.plays)
+            chosen = gui.add_dropdown("Watch", options=names)
+
+            @chosen.on_update
+            def _(_: object) -> None:
+                session.ask(lambda: self._choose(chosen.value))
+
+        buttons = gui.add_button_group("Time", ("Play", "Pause", "Restart"))
+
+        @buttons.on_click
+        def _(_: object) -> None:
+            session.ask(lambda: self._press(buttons.value))
+
+        speed = gui.add_dropdown("Speed", options=SPEEDS, initial_value="1×")
+
+        @speed.on_update
+        def _(_: object) -> None:
+            value = float(speed.value.removesuffix("×"))
+            session.ask(lambda: setattr(session, "speed", value))
+
+    def _press(self, button: str) -> None:
+        if button == "Restart":
+            self._session.restart()
+        self._session.is_playing = button != "Pause"
+
+    def _choose(self, name: str) -> None:
+        self._session.choose(name)
+        self._on_choose()
+        self._list_inputs()
+
+    def _list_inputs(self) -> None:
+        """Sliders for what the play can be told."""
+        for handle in self._inputs:
+            handle.remove()
+        self._inputs = []
+        inputs = self._session.play.inputs
+        self._told.visible = bool(inputs)
+        with self._told:
+            for name, each in inputs.items():
+                slider = self._gui.add_slider(
+                    name.removesuffix(".command"),
+                    min=each.lower,
+                    max=each.upper,
+                    step=(each.upper - each.lower) / _STEPS or 1.0,
+                    initial_value=each.default,
+                    hint=f"{name} [{each.unit}]",
+                )
+                slider.on_update(
+                    lambda event, name=name: self._session.ask(
+                        lambda: self._session.tell(name, float(event.target.value))
+                    )
+                )
+                self._inputs.append(slider)
+
+    def _add_knobs(self) -> None:
+        gui, knobs = self._gui, self._session.knobs
+        with gui.add_folder("Physics"):
+            reset = gui.add_button_group("Numbers", ("Nominal", "Draw"))
+            beyond = gui.add_checkbox(
+                "Beyond belief",
+                initial_value=False,
+                hint="Sliders end where the belief does, unless this is on.",
+            )
+            elements = dict.fromkeys(knob.parameter.element for knob in knobs.shown)
+            for element in elements:
+                title = "whole robot" if element == ALL else element
+                with gui.add_folder(title):
+                    for knob in knobs.shown:
+                        if knob.parameter.element == element:
+                            self._add_slider(knob)
+            if knobs.hidden:
+                self._add_chooser()
+
+        @reset.on_click
+        def _(_: object) -> None:
+            wish = self._draw if reset.value == "Draw" else self._reset
+            self._session.ask(wish)
+
+        @beyond.on_update
+        def _(_: object) -> None:
+            self._widen(beyond.value)
+
+    def _add_slider(self, knob: Knob) -> None:
+        slider = self._gui.add_slider(
+            knob.label,
+            min=knob.lower,
+            max=knob.upper,
+            step=(knob.upper - knob.lower) / _STEPS,
+            initial_value=knob.nominal,
+            marks=(knob.nominal,),
+            hint=_hint(knob),
+        )
+        self._sliders[knob.name] = slider
+
+        @slider.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:  # not ourselves
+                self._ask_value(knob.name, float(slider.value))
+
+    def _add_chooser(self) -> None:
+        """One slider for whichever of many numbers is chosen."""
+        gui, session = self._gui, self._session
+        names = tuple(knob.name for knob in session.knobs.hidden)
+        with gui.add_folder("one number"):
+            chosen = gui.add_dropdown("Which", options=names)
+            first = session.knobs[names[0]]
+            slider = gui.add_slider(
+                "Value",
+                min=first.lower,
+                max=first.upper,
+                step=(first.upper - first.lower) / _STEPS,
+                initial_value=first.nominal,
+                hint=_hint(first),
+            )
+
+        @chosen.on_update
+        def _(_: object) -> None:
+            knob = session.knobs[chosen.value]
+            _set_range(slider, knob, session.values.get(knob.name, knob.nominal))
+
+        @slider.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:
+                self._ask_value(chosen.value, float(slider.value))
+
+    def _ask_value(self, name: str, value: float) -> None:
+        self._session.ask(lambda: self._session.set_value(name, value))
+
+    def _reset(self) -> None:
+        self._session.set_values({})
+        self._show_values()
+
+    def _draw(self) -> None:
+        self._session.draw(next(self._seeds))
+        self._show_values()
+
+    def _show_values(self) -> None:
+        for name, slider in self._sliders.items():
+            nominal = self._session.knobs[name].nominal
+            value = self._session.values.get(name, nominal)
+            slider.value = min(max(value, slider.min), slider.max)
+
+    def _widen(self, is_wide: bool) -> None:
+        for name, slider in self._sliders.items():
+            knob = self._session.knobs[name]
+            knob = knob.widened() if is_wide else knob
+            value = min(max(float(slider.value), knob.lower), knob.upper)
+            _set_range(slider, knob, value)
+            self._ask_value(name, value)
+
+    def _add_pushes(self) -> None:
+        gui, session = self._gui, self._session
+        low, high = _PUSHES
+        with gui.add_folder("Pushes"):
+            strength = gui.add_slider(
+                "Strength",
+                min=low,
+                max=high,
+                step=0.05,
+                initial_value=1.0,
+                hint="Change of speed: of a floating base [m/s], else of each joint "
+                "[rad/s or m/s].",
+            )
+            button = gui.add_button("Push")
+
+        @button.on_click
+        def _(_: object) -> None:
+            session.ask(lambda: session.push(float(strength.value)))
+
+
+def describe(session: Session, rate: float) -> str:
+    """The banner: what is seen, how the last episode ended, how many did well."""
+    play, verdict = session.play, session.verdict
+    lines = [f"<b>{html.escape(play.about)}</b>"]
+    state = "" if session.is_playing else " · paused"
+    lines.append(f"{play.time:.1f} s{state}")
+    if rate < 0.95 and session.is_playing:
+        lines.append(
+            f'<span style="color:{_COLOURS[False]}">Slower than asked: '
+            f"{rate:.0%} of the speed; the machine is too busy.</span>"
+        )
+    if play.note:
+        lines.append(html.escape(play.note))
+    ended = session.good_count + session.bad_count
+    if verdict is not None:
+        colour = _COLOURS[verdict.is_good]
+        lines.append(
+            f'<span style="color:{colour};font-weight:600">'
+            f"{html.escape(verdict.text.capitalize())}</span>"
+        )
+    if ended:
+        lines.append(f"{session.good_count} of {ended} episodes succeeded")
+    moved = len(session.values)
+    if moved:
+        lines.append(f"{moved} number{'s' * (moved > 1)} of e off nominal")
+    body = "<br>".join(lines)
+    return f'<div style="padding:0.4em 0.8em;line-height:1.5">{body}</div>'
+
+
+def _hint(knob: Knob) -> str:
+    unit = "" if knob.parameter.unit == "1" else f" {knob.parameter.unit}"
+    ends = f"{to_digits(knob.lower)} … {to_digits(knob.upper)}"
+    return f"{knob.name}: nominal {to_digits(knob.nominal)}{unit}, slider {ends}"
+
+
+def _set_range(
+    slider: viser.GuiSliderHandle[float], knob: Knob, value: float
+) -> None:
+    slider.min, slider.max = knob.lower, knob.upper
+    slider.step = (knob.upper - knob.lower) / _STEPS
+    slider.hint = _hint(knob)
+    slider.value = value
