@@ -41,6 +41,11 @@ class Knob:
         return self.parameter.nominal
 
     @property
+    def step(self) -> float:
+        """Between two places of its slider; a round number."""
+        return 10.0 ** math.floor(math.log10((self.upper - self.lower) / 99))
+
+    @property
     def label(self) -> str:
         """What it is, without the element that it is of."""
         words = self.parameter.kind.replace("_", " ")
@@ -54,11 +59,7 @@ class Knob:
         else:
             more = (_BEYOND - 1) / 2 * (high - low)
             low, high = low - more, high + more
-        return Knob(
-            self.parameter,
-            max(low, self.parameter.lower),
-            min(high, self.parameter.upper),
-        )
+        return _make(self.parameter, low, high)
 
 
 @dataclass(frozen=True)
@@ -100,19 +101,31 @@ def choose_knobs(twin: Twin) -> Knobs:
         return Knobs(tuple(single), ())
     overall = [_overall(twin, kind, single) for kind in _OVERALL]
     of_all = [knob for knob in single if knob.parameter.element == ALL]
-    shown = [*(knob for knob in overall if knob is not None), *of_all]
-    return Knobs(tuple(shown), tuple(k for k in single if k not in of_all))
+    factors = [knob for knob in overall if knob is not None]
+    kinds = [knob.parameter.kind for knob in single]
+    lone = [k for k in single if kinds.count(k.parameter.kind) == 1 and k not in of_all]
+    shown = [*factors, *of_all, *lone][:SHOWN_COUNT]
+    return Knobs(tuple(shown), tuple(k for k in single if k not in shown))
 
 
 def _make(parameter: Parameter, low: float, high: float) -> Knob:
     """A knob that holds the nominal, has some length and stays within the bounds."""
-    if parameter.kind == "delay":
+    if parameter.kind == "delay" and math.isfinite(parameter.upper):
         low, high = parameter.lower, parameter.upper
     low, high = min(low, parameter.nominal), max(high, parameter.nominal)
     if math.isclose(low, high, abs_tol=1e-12):
         some = 0.5 * abs(low) or 0.1
         low, high = low - some, high + some
+    low, high = _round_out(low, high)
     return Knob(parameter, max(low, parameter.lower), min(high, parameter.upper))
+
+
+def _round_out(low: float, high: float) -> tuple[float, float]:
+    """A little wider, with few digits: for people."""
+    unit = 10.0 ** math.floor(math.log10((high - low) / 20))
+    digits = max(0, round(-math.log10(unit)))
+    ends = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
+    return round(ends[0], digits), round(ends[1], digits)
 
 
 def _overall(twin: Twin, kind: str, single: list[Knob]) -> Knob | None:

@@ -9,6 +9,7 @@ import viser
 from realworthy.reports.numbers import to_digits
 from realworthy.reports.view.knobs import Knob
 from realworthy.reports.view.session import Session
+from realworthy.reports.view.stage import Stage
 from realworthy.twins.space import ALL
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "4×")
@@ -23,18 +24,25 @@ class Panel:
     """Buttons and sliders of one session, the same for all who look."""
 
     def __init__(
-        self, server: viser.ViserServer, session: Session, on_choose: Callable[[], None]
+        self,
+        server: viser.ViserServer,
+        session: Session,
+        stage: Stage,
+        on_choose: Callable[[], None],
     ) -> None:
-        self._gui, self._session = server.gui, session
+        """`on_choose` is called when another play was chosen."""
+        self._gui, self._session, self._stage = server.gui, session, stage
         self._on_choose = on_choose
         self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
         self._inputs: list[viser.GuiInputHandle] = []
         self._seeds = count(1)
+        self._is_wide = False
+        self._show_chosen: Callable[[], None] = lambda: None
         self._banner = self._gui.add_html("")
         self._add_playing()
-        self._told = self._gui.add_folder("What it is told", visible=False)
         self._add_knobs()
         self._add_pushes()
+        self._told = self._gui.add_folder("Commands", visible=False)
         self._list_inputs()
 
     def say(self, rate: float) -> None:
@@ -65,6 +73,22 @@ class Panel:
         def _(_: object) -> None:
             value = float(speed.value.removesuffix("×"))
             session.ask(lambda: setattr(session, "speed", value))
+
+        if session.play.world.base is not None:
+            follow = gui.add_checkbox("Follow", initial_value=True)
+
+            @follow.on_update
+            def _(_: object) -> None:
+                self._stage.follows = follow.value
+
+        if any(play.has_ghost for play in session.plays):
+            ghost = gui.add_checkbox(
+                "Ghost", initial_value=True, hint="The robot as it was measured."
+            )
+
+            @ghost.on_update
+            def _(_: object) -> None:
+                self._stage.shows_ghost = ghost.value
 
     def _press(self, button: str) -> None:
         if button == "Restart":
@@ -126,14 +150,14 @@ class Panel:
 
         @beyond.on_update
         def _(_: object) -> None:
-            self._widen(beyond.value)
+            self._session.ask(lambda: self._widen(beyond.value))
 
     def _add_slider(self, knob: Knob) -> None:
         slider = self._gui.add_slider(
             knob.label,
             min=knob.lower,
             max=knob.upper,
-            step=(knob.upper - knob.lower) / _STEPS,
+            step=knob.step,
             initial_value=knob.nominal,
             marks=(knob.nominal,),
             hint=_hint(knob),
@@ -156,15 +180,20 @@ class Panel:
                 "Value",
                 min=first.lower,
                 max=first.upper,
-                step=(first.upper - first.lower) / _STEPS,
+                step=first.step,
                 initial_value=first.nominal,
                 hint=_hint(first),
             )
 
+        def show() -> None:
+            knob = self._find(chosen.value)
+            _set_range(slider, knob, session.values.get(knob.name, knob.nominal))
+
+        self._show_chosen = show
+
         @chosen.on_update
         def _(_: object) -> None:
-            knob = session.knobs[chosen.value]
-            _set_range(slider, knob, session.values.get(knob.name, knob.nominal))
+            session.ask(show)
 
         @slider.on_update
         def _(event: viser.GuiEvent) -> None:
@@ -182,19 +211,24 @@ class Panel:
         self._session.draw(next(self._seeds))
         self._show_values()
 
+    def _find(self, name: str) -> Knob:
+        knob = self._session.knobs[name]
+        return knob.widened() if self._is_wide else knob
+
     def _show_values(self) -> None:
+        """Puts sliders where e is; beyond their ends they stay at the end."""
         for name, slider in self._sliders.items():
-            nominal = self._session.knobs[name].nominal
-            value = self._session.values.get(name, nominal)
-            slider.value = min(max(value, slider.min), slider.max)
+            knob = self._find(name)
+            _set_range(slider, knob, self._session.values.get(name, knob.nominal))
+        self._show_chosen()
 
     def _widen(self, is_wide: bool) -> None:
-        for name, slider in self._sliders.items():
-            knob = self._session.knobs[name]
-            knob = knob.widened() if is_wide else knob
-            value = min(max(float(slider.value), knob.lower), knob.upper)
-            _set_range(slider, knob, value)
-            self._ask_value(name, value)
+        """Longer or shorter sliders; what lies beyond a shorter one comes back."""
+        self._is_wide = is_wide
+        for name, value in list(self._session.values.items()):
+            knob = self._find(name)
+            self._session.set_value(name, min(max(value, knob.lower), knob.upper))
+        self._show_values()
 
     def _add_pushes(self) -> None:
         gui, session = self._gui, self._session
@@ -251,10 +285,8 @@ def _hint(knob: Knob) -> str:
     return f"{knob.name}: nominal {to_digits(knob.nominal)}{unit}, slider {ends}"
 
 
-def _set_range(
-    slider: viser.GuiSliderHandle[float], knob: Knob, value: float
-) -> None:
+def _set_range(slider: viser.GuiSliderHandle[float], knob: Knob, value: float) -> None:
     slider.min, slider.max = knob.lower, knob.upper
-    slider.step = (knob.upper - knob.lower) / _STEPS
+    slider.step = knob.step
     slider.hint = _hint(knob)
-    slider.value = value
+    slider.value = min(max(value, knob.lower), knob.upper)

@@ -1,103 +1,132 @@
 """Live plots of one joint: where it is and was told to be, and its torque."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import viser
 from numpy.typing import NDArray
 from viser import uplot
 
+from realworthy.reports.units import to_torque_unit
 from realworthy.reports.view.play import Play, Reading
 from realworthy.reports.view.session import WINDOW
 
 Floats = NDArray[np.float64]
-_SIMULATED, _TOLD, _RECORDED = "#e8710a", "#5f6b7a", "#3b78d8"
-_HEIGHT = 190
-_COMMAND_UNITS = {
-    "position": "",
-    "torque": "N·m",
-    "velocity": "rad/s",
-    "voltage": "V",
+_COLOURS = {
+    "simulated": "#e8710a",
+    "recorded": "#3b78d8",
+    "command": "#5f6b7a",
+    "torque": "#e8710a",
 }
+_DASHED = ("command",)
+_HEIGHT = 200
+_LEAST = 0.02
+"""Smallest height of a plot, in the unit of its curves."""
+_UNITS = {"velocity": "rad/s", "voltage": "V"}
+"""Of commands that fit neither plot of a joint."""
 
 
 class Plots:
-    """Three curves of position, one or two of torque or command."""
+    """Position and torque of the joint that is chosen, over the last seconds."""
 
     def __init__(self, server: viser.ViserServer, play: Play) -> None:
-        self._gui = server.gui
-        self._joint = self._gui.add_dropdown("Joint", options=("",))
-        nothing = np.zeros(2)
-        self._position = self._gui.add_uplot(
-            (nothing, nothing, nothing, nothing),
-            (
-                {},
-                _line("simulated", _SIMULATED),
-                _line("recorded", _RECORDED),
-                _line("command", _TOLD, dash=True),
-            ),
-            title="Position [rad or m]",
-            height=_HEIGHT,
-            scales=_scales(0.0),
-            legend={"show": True, "live": False},
-        )
-        self._torque = self._gui.add_uplot(
-            (nothing, nothing, nothing),
-            ({}, _line("torque", _SIMULATED), _line("command", _TOLD, dash=True)),
-            title="Torque [N·m or N]",
-            height=_HEIGHT,
-            scales=_scales(0.0),
-            legend={"show": True, "live": False},
-        )
-        self._joints: tuple[str, ...] = ()
-        self._kinds: dict[str, str] = {}
+        gui = server.gui
+        self._server, self._play = server, play
+        self._joint = gui.add_dropdown("Joint", options=("none",))
+        self._charts = [_Chart(gui), _Chart(gui), _Chart(gui)]
         self.set(play)
 
     def set(self, play: Play) -> None:
         """Takes up another play."""
-        self._kinds = {}
-        for line in play.world.lines[::-1]:
-            if line.joint is not None:
-                self._kinds[line.joint] = line.kind
-        self._joints = play.world.joints
-        driven = [joint for joint in self._joints if joint in self._kinds]
-        options = tuple(dict.fromkeys((*driven, *self._joints)))
-        self._joint.options = options or ("none",)
-        self._joint.visible = len(options) > 1
+        self._play = play
+        driven = [line.joint for line in play.world.lines if line.joint is not None]
+        joints = play.world.joints
+        options = [joint for joint in (*driven, *joints) if joint in joints]
+        self._joint.options = tuple(dict.fromkeys(options)) or ("none",)
 
     def show(self, history: Sequence[Reading], clock: float) -> None:
         """Draws the last seconds."""
-        joint = self._joint.value
-        if joint not in self._joints or len(history) < 2:
+        joint, world = self._joint.value, self._play.world
+        if joint not in world.joints or len(history) < 2:
             return
-        column = self._joints.index(joint)
+        column = world.joints.index(joint)
         time = np.array([reading.time for reading in history])
-        values = {
-            name: np.array([getattr(reading, name)[column] for reading in history])
-            for name in ("position", "recorded", "command", "torque")
-        }
-        nothing = np.full(len(time), np.nan)
-        kind = self._kinds.get(joint, "")
-        goal = values["command"] if kind == "position" else nothing
-        effort = values["command"] if kind == "torque" else nothing
-        scales = _scales(clock)
-        self._position.data = (time, values["position"], values["recorded"], goal)
-        self._position.scales = scales
-        self._torque.data = (time, values["torque"], effort)
-        self._torque.scales = scales
+
+        def pick(name: str) -> Floats:
+            return np.array([getattr(reading, name)[column] for reading in history])
+
+        kinds = {line.joint: line.kind for line in world.lines[::-1]}
+        kind, unit = kinds.get(joint), world.units[joint]
+        command = {"command": pick("command")}
+        none: dict[str, Floats] = {}
+        position = {"simulated": pick("position"), "recorded": pick("recorded")}
+        position |= command if kind == "position" else none
+        torque = {"torque": pick("torque")} | (command if kind == "torque" else none)
+        with self._server.atomic():
+            for chart, title, curves in zip(
+                self._charts,
+                (
+                    f"Position of {joint} [{unit}]",
+                    f"Torque of {joint} [{to_torque_unit(unit)}]",
+                    f"Command to {joint} [{_UNITS.get(kind or '', '')}]",
+                ),
+                (position, torque, command if kind in _UNITS else none),
+                strict=True,
+            ):
+                chart.draw(title, time, curves, clock)
 
 
-def _line(label: str, colour: str, *, dash: bool = False) -> uplot.Series:
+class _Chart:
+    """Some curves over time; hidden while there are none."""
+
+    def __init__(self, gui: viser.GuiApi) -> None:
+        nothing = np.zeros(2)
+        self._plot = gui.add_uplot(
+            (nothing, nothing),
+            ({}, _line("simulated")),
+            height=_HEIGHT,
+            padding=(10, 20, 0, 0),
+            scales=_scales(0.0),
+            legend={"show": True, "live": False},
+            visible=False,
+        )
+        self._names: tuple[str, ...] = ("simulated",)
+        self._title = ""
+
+    def draw(
+        self, title: str, time: Floats, curves: Mapping[str, Floats], clock: float
+    ) -> None:
+        """Curves without a single number are left out."""
+        found = {name: y for name, y in curves.items() if np.isfinite(y).all()}
+        if found and tuple(found) != self._names:
+            self._names = tuple(found)
+            self._plot.series = ({}, *(_line(name) for name in found))
+        if title != self._title:
+            self._title = self._plot.title = title
+        if found:
+            self._plot.data = (time, *found.values())
+            self._plot.scales = _scales(clock, tuple(found.values()))
+        if self._plot.visible != bool(found):
+            self._plot.visible = bool(found)
+
+
+def _line(name: str) -> uplot.Series:
     series: uplot.Series = {
-        "label": label,
-        "stroke": colour,
+        "label": name,
+        "stroke": _COLOURS[name],
         "width": 2,
         "points": {"show": False},
     }
-    return {**series, "dash": (6, 4)} if dash else series
+    return {**series, "dash": (6, 4)} if name in _DASHED else series
 
 
-def _scales(clock: float) -> dict[str, uplot.Scale]:
-    """The window ends now; seconds, not dates."""
+def _scales(clock: float, curves: Sequence[Floats] = ()) -> dict[str, uplot.Scale]:
+    """The window ends now, in seconds; what hardly moves looks as if it did not."""
     end = max(clock, WINDOW)
-    return {"x": {"time": False, "auto": False, "range": (end - WINDOW, end)}}
+    low = min((float(y.min()) for y in curves), default=0.0)
+    high = max((float(y.max()) for y in curves), default=0.0)
+    room = max(0.08 * (high - low), (_LEAST - (high - low)) / 2)
+    return {
+        "x": {"time": False, "auto": False, "range": (end - WINDOW, end)},
+        "y": {"auto": False, "range": (low - room, high + room)},
+    }

@@ -45,7 +45,7 @@ class Viewer:
         from realworthy.reports.view.stage import Stage
 
         self.session = session
-        with contextlib.redirect_stdout(io.StringIO()):  # its own greeting
+        with _silence():
             self._server = viser.ViserServer(
                 host, find_port(host, port), label=session.twin.name, verbose=False
             )
@@ -59,14 +59,14 @@ class Viewer:
         )
         self._stage = Stage(self._server)
         self._stage.set(session.play.world, has_ghost=session.play.has_ghost)
-        self._panel = Panel(self._server, session, self._choose)
+        self._panel = Panel(self._server, session, self._stage, self._choose)
         side = gui.add_panel()
         with side.add_tab("Plots"):
             self._plots = Plots(self._server, session.play)
         gui.main_panel.dock_right()
-        gui.main_panel.set_width(360)
+        gui.main_panel.set_width(340)
         side.dock_left()
-        side.set_width(380)
+        side.set_width(320)
         self.frame_count = 0
         """Pictures sent."""
 
@@ -102,7 +102,8 @@ class Viewer:
 
     def close(self) -> None:
         """Sends everybody away and frees the port."""
-        self._server.stop()
+        with _silence():
+            self._server.stop()
 
     def _show(self, *, with_plots: bool, rate: float) -> None:
         play = self.session.play
@@ -118,6 +119,11 @@ class Viewer:
         play = self.session.play
         self._stage.set(play.world, has_ghost=play.has_ghost)
         self._plots.set(play)
+
+
+def _silence() -> contextlib.AbstractContextManager[object]:
+    """For viser's own greeting and farewell."""
+    return contextlib.redirect_stdout(io.StringIO())
 
 
 class _Rate:

@@ -31,6 +31,7 @@ class Stage:
         self._world: World | None = None
         self.follows = True
         """Whether a floating base is kept in the middle."""
+        self.shows_ghost = True
         server.scene.configure_environment_map("studio", environment_intensity=0.6)
         self._root = server.scene.add_frame("/twin", show_axes=False)
         self._goal = server.scene.add_icosphere(
@@ -53,20 +54,20 @@ class Stage:
         self.show(poses, poses if has_ghost else None)
         self._aim(model, poses)
 
-    def show(self, poses: Poses, ghost: Poses | None, goal: Floats | None = None) -> None:
+    def show(
+        self, poses: Poses, ghost: Poses | None, goal: Floats | None = None
+    ) -> None:
         """Moves everything to where it is now."""
         with self._server.atomic():
             self._root.position = -self._find_offset(poses)
             for figure, each in zip(self._figures, (poses, ghost), strict=False):
                 if each is not None:
                     figure.move(each)
+            for figure in self._figures[1:]:
+                figure.set_visible(self.shows_ghost)
             self._goal.visible = goal is not None
             if goal is not None:
                 self._goal.position = goal
-
-    def set_ghost_visible(self, is_visible: bool) -> None:
-        for figure in self._figures[1:]:
-            figure.set_visible(is_visible)
 
     def _find_offset(self, poses: Poses) -> Floats:
         """(3,) by which the scene is moved: along the ground, under the robot."""
@@ -79,7 +80,7 @@ class Stage:
         """Puts new viewers' cameras where the whole robot is in the picture."""
         centre, radius = measure_extent(model, poses)
         centre = centre - self._find_offset(poses)
-        distance = 1.15 * radius / np.sin(np.radians(_FIELD / 2))
+        distance = 0.95 * radius / np.sin(np.radians(_FIELD / 2))
         camera = self._server.initial_camera
         camera.position = centre + distance * _DIRECTION / np.linalg.norm(_DIRECTION)
         camera.look_at = centre
@@ -138,10 +139,7 @@ class _Figure:
 
 
 def measure_extent(model: mujoco.MjModel, poses: Poses) -> tuple[Floats, float]:
-    """Middle (3,) and radius [m] of a ball around all shapes but the floor.
-
-    A robot that is fixed may swing: its ball is around where it is fixed.
-    """
+    """Middle (3,) and radius [m] of a ball around all shapes but the floor."""
     shapes = [i for _, geoms in _list_shapes(model) for i in geoms]
     if not shapes:
         return np.zeros(3), 1.0
@@ -172,7 +170,7 @@ def _is_drawn(model: mujoco.MjModel, geom: int) -> bool:
 
 
 def _add_floors(server: viser.ViserServer, model: mujoco.MjModel, path: str) -> None:
-    """Every plane as an endless grid; a level one at zero where there is none."""
+    """Every plane as an endless grid."""
     planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
     places = [(model.geom_pos[i], model.geom_quat[i]) for i in planes]
     for k, (position, quaternion) in enumerate(places):

@@ -56,6 +56,13 @@ class World:
         return describe_commands(self.bound)
 
     @cached_property
+    def units(self) -> dict[str, str]:
+        """Joint → `rad`, or `m` for a slide."""
+        model, slide = self.bound.model, mujoco.mjtJoint.mjJNT_SLIDE
+        kinds = {joint: model.joint(joint).type[0] for joint in self.joints}
+        return {j: "m" if kind == slide else "rad" for j, kind in kinds.items()}
+
+    @cached_property
     def base(self) -> int | None:
         """The body that floats; None: the robot is fixed."""
         joint = self._free
@@ -63,7 +70,9 @@ class World:
 
     def poses(self) -> Poses:
         simulator = self.simulator
-        return Poses(simulator.array("xpos")[0].copy(), simulator.array("xquat")[0].copy())
+        return Poses(
+            simulator.array("xpos")[0].copy(), simulator.array("xquat")[0].copy()
+        )
 
     def state(self) -> State:
         """What it measures now, with scale and bias of its sensors but no noise."""
@@ -105,7 +114,5 @@ class World:
 
     @cached_property
     def _free(self) -> int | None:
-        found = np.flatnonzero(
-            self.bound.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
-        )
+        found = np.flatnonzero(self.bound.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
         return int(found[0]) if len(found) else None
