@@ -12,11 +12,14 @@ from realworthy.policies.contract import InputRange
 from realworthy.reports.view.play import Play, Reading, Verdict
 from realworthy.reports.view.world import World
 from realworthy.simulators import MujocoCpu, Outcome
+from realworthy.simulators.replay import bind_at
 from realworthy.twins import Twin, bind
 
 Floats = NDArray[np.float64]
 _PERIOD = 0.02
 """[s] between commands where no policy says."""
+_SAME = 1e-9
+"""[s] by which periods may differ and be the same."""
 _OPEN = 10.0
 """How far a command without limits can be dragged."""
 DRIVEN_COUNT = 12
@@ -154,6 +157,10 @@ def find_goal(told: Mapping[str, float]) -> Floats | None:
 
 
 def _build(twin: Twin, space: ParameterSpace, period: float) -> MujocoCpu:
+    """One world, its time step shortened where a period is no multiple of it."""
     bound = bind(twin, space)
     substeps = max(1, round(period / float(bound.model.opt.timestep)))
+    if abs(substeps * float(bound.model.opt.timestep) - period) > _SAME:
+        bound = bind_at(twin, 1 / period, space)
+        substeps = round(period / float(bound.model.opt.timestep))
     return MujocoCpu(bound, 1, substeps=substeps, thread_count=1)

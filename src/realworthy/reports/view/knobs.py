@@ -18,10 +18,12 @@ _DRAWS = 4096
 _BEYOND = 4.0
 """Factor by which a slider is longer than the belief when it may go beyond."""
 _OVERALL = (
-    *("mass", "armature", "damping", "coulomb_friction", "kp", "kd"),
-    "torque_limit",
+    *("coulomb_friction", "damping", "mass", "kp", "kd", "torque_limit"),
+    "armature",
 )
-"""Kinds that one factor can move on the whole robot."""
+"""Kinds that one factor can move on the whole robot, the most asked for first."""
+_ORDER = ("coulomb_friction", "damping", "delay", "contact_friction", "mass")
+"""Kinds whose sliders come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ def choose_knobs(twin: Twin) -> Knobs:
     has_delay = any(knob.parameter.kind == "delay" for knob in single)
     if delay in twin.space and not has_delay:
         single.append(_make(twin.space[delay], 0.0, 0.0))
+    single.sort(key=_rank)
     if len(single) <= SHOWN_COUNT:
         return Knobs(tuple(single), ())
     overall = [_overall(twin, kind, single) for kind in _OVERALL]
@@ -106,6 +109,13 @@ def choose_knobs(twin: Twin) -> Knobs:
     lone = [k for k in single if kinds.count(k.parameter.kind) == 1 and k not in of_all]
     shown = [*factors, *of_all, *lone][:SHOWN_COUNT]
     return Knobs(tuple(shown), tuple(k for k in single if k not in shown))
+
+
+def _rank(knob: Knob) -> int:
+    kind = knob.parameter.kind
+    if kind == "centre_of_mass":
+        return len(_ORDER) + 1
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
 
 
 def _make(parameter: Parameter, low: float, high: float) -> Knob:

@@ -268,7 +268,7 @@ def describe(session: Session, rate: float) -> str:
         colour = _COLOURS[verdict.is_good]
         lines.append(
             f'<span style="color:{colour};font-weight:600">'
-            f"{html.escape(verdict.text.capitalize())}</span>"
+            f"{html.escape(verdict.text[0].upper() + verdict.text[1:])}</span>"
         )
     if ended:
         lines.append(f"{session.good_count} of {ended} episodes succeeded")

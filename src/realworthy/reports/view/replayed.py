@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
+from realworthy.reports.units import join_units
 from realworthy.reports.view.play import Play, Reading, Verdict
 from realworthy.reports.view.world import Poses, World
 from realworthy.simulators import MujocoCpu, Outcome
@@ -31,10 +32,8 @@ class ReplayPlay(Play):
     inputs = MappingProxyType({})
 
     def __init__(self, twin: Twin, space: ParameterSpace, recording: Recording) -> None:
-        self.name = recording.name
-        self.about = (
-            f"Recording '{recording.name}': transparent as measured, solid as replayed"
-        )
+        self.name = recording.name or "recording"
+        self.about = f"'{self.name}': transparent as measured, solid as replayed"
         self._track = track = lay_out(twin, recording, space)
         self._space = space
         self._player = Replayer(track, 1, thread_count=1)
@@ -47,6 +46,7 @@ class ReplayPlay(Play):
         self.period = float(np.mean(np.diff(track.time[self._stops])))
         self._columns = [self.world.joints.index(j) for j in track.joints]
         self._places = [self.world.layout.joint(joint)[0] for joint in track.joints]
+        self._unit = join_units(self.world.units[j] for j in track.joints)
         told = recording.sidecar.parameters
         self._told = {name: told[name] for name in space.names if name in told}
         self.restart()
@@ -58,18 +58,20 @@ class ReplayPlay(Play):
         return int(self._stops[self._stop])
 
     @property
+    def error(self) -> float:
+        """[rad or m] root mean square of replayed − measured positions, until now."""
+        return float(np.sqrt(np.mean(np.square(self._errors)))) if self._errors else 0.0
+
+    @property
     def note(self) -> str:
-        """How far off the replay has been since it began."""
-        if len(self._errors) < 2:
-            return ""
-        rms = float(np.sqrt(np.mean(np.square(self._errors))))
-        return f"position error {rms:.3g} rad or m (RMS so far)"
+        return f"Position error {self.error:.3g} {self._unit} (RMS so far)"
 
     def step(self) -> Verdict | None:
         if self._stop == len(self._stops) - 1:
-            error = self.note
+            said = f"ended after {self.time:.1f} s, {self.error:.3g} {self._unit} off"
+            verdict = Verdict(said, is_good=None)
             self.restart()
-            return Verdict(f"recording ended: {error}", is_good=None)
+            return verdict
         track, simulator = self._track, self.world.simulator
         first = int(track.rows[self.row])
         self._stop += 1
@@ -91,6 +93,7 @@ class ReplayPlay(Play):
     def write(self, values: Mapping[str, float]) -> None:
         self.world.simulator.write(self._space.vector({**self._told, **values}))
         played = self._player.play(0, self.row + 1)
+        self.world.simulator.refresh()  # measurements of a rollout are a substep old
         stops = self._stops[1 : self._stop + 1]
         errors = played.position[0, stops] - self._track.position[stops]
         self._errors = list(errors)

@@ -234,8 +234,8 @@ def _name_apart(plays: list[Play]) -> list[Play]:
     """Gives plays of one name numbers, so that each can be chosen."""
     names = [play.name for play in plays]
     for place, play in enumerate(plays):
-        if names.count(play.name) > 1:
-            play.name = f"{play.name} ({names[: place + 1].count(play.name)})"
+        if names.count(names[place]) > 1:
+            play.name = f"{play.name} ({names[: place + 1].count(names[place])})"
     return plays
 
 

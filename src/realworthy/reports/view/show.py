@@ -179,6 +179,7 @@ def find_port(host: str, port: int | None) -> int:
     """A port that is free now; raises where the one asked for is not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     tried = range(DEFAULT_PORT, DEFAULT_PORT + 50) if port is None else (port,)
+    said = ""
     for number in tried:
         with socket.socket(family, socket.SOCK_STREAM) as test:
             test.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -13,8 +13,8 @@ from realworthy.reports.view.world import Poses, World
 Floats = NDArray[np.float64]
 _DRAWN_GROUPS = 3
 """Groups of shapes from this on are for collisions, not for the eye."""
-_GHOST_COLOUR = (70, 130, 220)
-_GHOST_OPACITY = 0.35
+_GHOST_COLOUR = (30, 95, 215)
+_GHOST_OPACITY = 0.45
 _GOAL_COLOUR = (230, 70, 60)
 _DIRECTION = np.array([0.9, -1.5, 0.6])
 """From the robot to the camera, at first."""
@@ -80,7 +80,7 @@ class Stage:
         """Puts new viewers' cameras where the whole robot is in the picture."""
         centre, radius = measure_extent(model, poses)
         centre = centre - self._find_offset(poses)
-        distance = 0.95 * radius / np.sin(np.radians(_FIELD / 2))
+        distance = 0.8 * radius / np.sin(np.radians(_FIELD / 2))
         camera = self._server.initial_camera
         camera.position = centre + distance * _DIRECTION / np.linalg.norm(_DIRECTION)
         camera.look_at = centre
@@ -139,17 +139,24 @@ class _Figure:
 
 
 def measure_extent(model: mujoco.MjModel, poses: Poses) -> tuple[Floats, float]:
-    """Middle (3,) and radius [m] of a ball around all shapes but the floor."""
-    shapes = [i for _, geoms in _list_shapes(model) for i in geoms]
-    if not shapes:
+    """Middle (3,) and radius [m] of a ball around all shapes but the floor.
+
+    What moves may swing about its first joint, and should stay in the picture.
+    """
+    shapes = np.array([i for _, geoms in _list_shapes(model) for i in geoms], int)
+    if not len(shapes):
         return np.zeros(3), 1.0
     body = model.geom_bodyid[shapes]
     turned = np.empty((len(shapes), 3))
     for k, i in enumerate(shapes):
         mujoco.mju_rotVecQuat(turned[k], model.geom_pos[i], poses.quaternion[body[k]])
-    places, sizes = poses.position[body] + turned, model.geom_rbound[shapes]
-    low = (places - sizes[:, None]).min(axis=0)
-    high = (places + sizes[:, None]).max(axis=0)
+    places, sizes = poses.position[body] + turned, model.geom_rbound[shapes][:, None]
+    low, high = (places - sizes).min(axis=0), (places + sizes).max(axis=0)
+    moving = model.body_weldid[body] != 0
+    if moving.any() and model.nq == model.nv:  # nothing floats
+        pivot = poses.position[model.body_weldid[body[moving]].min()]
+        reach = np.linalg.norm(places[moving] - pivot, axis=1).max()
+        low, high = np.minimum(low, pivot - reach), np.maximum(high, pivot + reach)
     return (low + high) / 2, float(np.linalg.norm(high - low) / 2)
 
 
