@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import torch
+from torch import Tensor
 
 from realworthy.learning.export import export_policy
 from realworthy.learning.networks import Activation, Actor, Mlp
@@ -14,6 +15,7 @@ from realworthy.simulators import MujocoCpu, record
 from realworthy.tasks.cartpole import CartpoleBalance
 from realworthy.tasks.contract import build_contract, list_measured
 from realworthy.tasks.regulator import build_regulator
+from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import bind, load_twin
 
@@ -31,22 +33,36 @@ def write_balancer(path: Path) -> Path:
         device=worlds.device,
     )
     x, angle, speed, turn = (-regulator.gain / task.force).tolist()
+    # of place, sine, cosine, both speeds as scaled, the last action
+    weights = torch.tensor([[x, angle, 0.0, speed / 0.5, turn / 0.1, 0.0]])
+    return write_linear(path, worlds, weights)
+
+
+def write_still(path: Path, task: Task) -> Path:
+    """A policy whose every action is zero."""
+    worlds = TaskWorlds(task, 1, thread_count=1)
+    shape = (worlds.action_width, worlds.widths["actor"])
+    return write_linear(path, worlds, torch.zeros(shape))
+
+
+def write_linear(path: Path, worlds: TaskWorlds, weights: Tensor) -> Path:
+    """A policy of a task: action = weights · observation."""
     network = Mlp(
-        6,
+        weights.shape[1],
         (),
-        1,
+        weights.shape[0],
         activation=Activation.TANH,
         output_gain=1.0,
         generator=torch.Generator().manual_seed(0),
     )
-    weights = torch.tensor([[x, angle, 0.0, speed / 0.5, turn / 0.1, 0.0]])
-    with torch.no_grad():
-        network.layers[-1].weight.copy_(weights)  # place, sin, cos, speeds, action
+    network.load_state_dict(
+        {"layers.0.weight": weights, "layers.0.bias": torch.zeros(len(weights))}
+    )
     provenance = PolicyProvenance(
         created="2026-11-15T12:00:00Z", versions={}, settings_hash="", git=""
     )
     contract = msgspec.structs.replace(build_contract(worlds), provenance=provenance)
-    actor = Actor(network, 6, 1, std=1.0)
+    actor = Actor(network, weights.shape[1], len(weights), std=1.0)
     export_policy(path, actor, contract, measured=list_measured(worlds))
     return path
 

@@ -15,9 +15,11 @@ from realworthy.reports.view.replayed import ReplayPlay
 from realworthy.reports.view.session import WINDOW, Session, build_session
 from realworthy.simulators.replay import replay
 from realworthy.tasks.failures import Failure
+from realworthy.tasks.reach import Reach
 from realworthy.twins import load_twin
 
 from .conftest import Play
+from .examples import write_still
 
 
 def swing_out(session: Session, **values: float) -> np.ndarray:
@@ -159,10 +161,33 @@ def test_commands_are_dragged_by_hand():
     for _ in range(150):
         session.step()
     assert session.play.read().position[0] == pytest.approx(0.5, abs=0.05)
-    session.tell(name, None)
+    session.let_go()
     for _ in range(150):
         session.step()
     assert session.play.read().position[0] == pytest.approx(0.0, abs=0.05)
+
+
+def test_a_policy_is_told_the_tasks_goals_until_somebody_drags_one(tmp_path: Path):
+    policy = write_still(tmp_path / "still.onnx", Reach())
+    session = build_session(load_twin("arm"), policy=policy)
+    assert isinstance(session.play, TaskPlay)
+
+    def find_goal() -> np.ndarray:
+        goal = session.play.find_goal()
+        assert goal is not None
+        return goal
+
+    drawn = find_goal()
+    session.restart()
+    assert not np.array_equal(find_goal(), drawn)  # another episode
+    session.tell("goal.x", 0.2)
+    session.restart()
+    assert find_goal()[0] == 0.2
+    session.let_go()
+    assert find_goal()[0] != 0.2
+    while session.verdict is None:
+        session.step()
+    assert session.verdict.text == "did not get there in time after 4.0 s"
 
 
 def test_it_goes_as_fast_as_the_clock_and_no_faster():

@@ -38,12 +38,15 @@ class PolicyPlay(Play):
         self.world = World(_build(twin, space, period))
         self.period = self.world.simulator.period
         self.inputs = policy.contract.inputs
-        self._pilot = Pilot(policy, self.world.info)
+        commands = policy.contract.action.commands
+        self._pilot = Pilot(policy, self.world.describe_for(commands))
+        self._places = self.world.find_places(commands)
+        self._home = np.array(self.world.bound.compiled.own["own.initial_ctrl"])
         self._space = space
         self.restart()
 
     def step(self) -> Verdict | None:
-        self._command = self._pilot.act(self.world.state())
+        self._command[self._places] = self._pilot.act(self.world.state())
         self.world.simulator.step(self._command[None])
         self.time += self.period
         return end_if_diverged(self)
@@ -52,7 +55,7 @@ class PolicyPlay(Play):
         self.time = 0.0
         self.world.simulator.reset()
         self._pilot.reset()
-        self._command = np.array(self.world.bound.compiled.own["own.initial_ctrl"])
+        self._command = self._home.copy()
 
     def write(self, values: Mapping[str, float]) -> None:
         self.world.simulator.write(self._space.vector(values))

@@ -59,7 +59,8 @@ class TaskPlay(Play):
         simulator = self._worlds.simulator
         assert isinstance(simulator, MujocoCpu)
         self.world, self.period = World(simulator), self._worlds.period
-        self._pilot = None if policy is None else Pilot(policy, self.world.info)
+        info = self.world.describe_for(task.action.commands)
+        self._pilot = None if policy is None else Pilot(policy, info)
         self._reference = None
         if policy is None:
             self._reference = task.build_reference(self._worlds.scene)

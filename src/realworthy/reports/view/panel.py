@@ -6,6 +6,7 @@ from itertools import count
 
 import viser
 
+from realworthy.policies.contract import InputRange
 from realworthy.reports.numbers import to_digits
 from realworthy.reports.view.knobs import Knob
 from realworthy.reports.view.session import Session
@@ -34,7 +35,7 @@ class Panel:
         self._gui, self._session, self._stage = server.gui, session, stage
         self._on_choose = on_choose
         self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
-        self._inputs: list[viser.GuiInputHandle] = []
+        self._inputs: list[viser.GuiSliderHandle[float] | viser.GuiButtonHandle] = []
         self._seeds = count(1)
         self._is_wide = False
         self._show_chosen: Callable[[], None] = lambda: None
@@ -101,7 +102,7 @@ class Panel:
         self._list_inputs()
 
     def _list_inputs(self) -> None:
-        """Sliders for what the play can be told."""
+        """Sliders for what the play can be told, and a way back."""
         for handle in self._inputs:
             handle.remove()
         self._inputs = []
@@ -109,20 +110,34 @@ class Panel:
         self._told.visible = bool(inputs)
         with self._told:
             for name, each in inputs.items():
-                slider = self._gui.add_slider(
-                    name.removesuffix(".command"),
-                    min=each.lower,
-                    max=each.upper,
-                    step=(each.upper - each.lower) / _STEPS or 1.0,
-                    initial_value=each.default,
-                    hint=f"{name} [{each.unit}]",
-                )
-                slider.on_update(
-                    lambda event, name=name: self._session.ask(
-                        lambda: self._session.tell(name, float(event.target.value))
-                    )
-                )
-                self._inputs.append(slider)
+                self._inputs.append(self._add_input(name, each))
+            back = self._gui.add_button(
+                "Let go", hint="Commands as the task draws them, or of the home pose."
+            )
+            back.on_click(lambda _: self._session.ask(self._let_go))
+            self._inputs.append(back)
+
+    def _add_input(self, name: str, each: InputRange) -> viser.GuiSliderHandle[float]:
+        slider = self._gui.add_slider(
+            name.removesuffix(".command"),
+            min=each.lower,
+            max=each.upper,
+            step=(each.upper - each.lower) / _STEPS or 1.0,
+            initial_value=each.default,
+            hint=f"{name} [{each.unit}]",
+        )
+
+        @slider.on_update
+        def _(event: viser.GuiEvent) -> None:
+            value = float(slider.value)
+            if event.client is not None:  # not ourselves
+                self._session.ask(lambda: self._session.tell(name, value))
+
+        return slider
+
+    def _let_go(self) -> None:
+        self._session.let_go()
+        self._list_inputs()
 
     def _add_knobs(self) -> None:
         gui, knobs = self._gui, self._session.knobs

@@ -32,17 +32,13 @@ class Plots:
     def __init__(self, server: viser.ViserServer, play: Play) -> None:
         gui = server.gui
         self._server, self._play = server, play
-        self._joint = gui.add_dropdown("Joint", options=("none",))
+        self._joint = gui.add_dropdown("Joint", options=_list_joints(play))
         self._charts = [_Chart(gui), _Chart(gui), _Chart(gui)]
-        self.set(play)
 
     def set(self, play: Play) -> None:
         """Takes up another play."""
         self._play = play
-        driven = [line.joint for line in play.world.lines if line.joint is not None]
-        joints = play.world.joints
-        options = [joint for joint in (*driven, *joints) if joint in joints]
-        self._joint.options = tuple(dict.fromkeys(options)) or ("none",)
+        self._joint.options = _list_joints(play)
 
     def show(self, history: Sequence[Reading], clock: float) -> None:
         """Draws the last seconds."""
@@ -108,6 +104,14 @@ class _Chart:
             self._plot.scales = _scales(clock, tuple(found.values()))
         if self._plot.visible != bool(found):
             self._plot.visible = bool(found)
+
+
+def _list_joints(play: Play) -> tuple[str, ...]:
+    """Joints, those that a command drives first."""
+    driven = [line.joint for line in play.world.lines if line.joint is not None]
+    joints = play.world.joints
+    found = [joint for joint in (*driven, *joints) if joint in joints]
+    return tuple(dict.fromkeys(found)) or ("none",)
 
 
 def _line(name: str) -> uplot.Series:

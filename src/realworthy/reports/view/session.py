@@ -99,8 +99,7 @@ class Session:
     def choose(self, name: str) -> None:
         """Another play, from its beginning."""
         self.play = next(play for play in self.plays if play.name == name)
-        self.told = {}
-        self.play.tell({})
+        self.let_go()
         self._must_write = True
         self.restart()
 
@@ -133,13 +132,15 @@ class Session:
         self.set_values(drawn)
         return drawn
 
-    def tell(self, name: str, value: float | None) -> None:
-        """What the policy is told; None: as the task likes."""
-        if value is None:
-            self.told.pop(name, None)
-        else:
-            self.told[name] = value
+    def tell(self, name: str, value: float) -> None:
+        """One of the play's inputs, from now on."""
+        self.told[name] = value
         self.play.tell(self.told)
+
+    def let_go(self) -> None:
+        """Inputs are again as the play likes."""
+        self.told = {}
+        self.play.tell({})
 
     def push(self, speed: float) -> None:
         self.play.push(speed)

@@ -1,6 +1,7 @@
 """One simulated robot: where its bodies are, what it measures, how it is pushed."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import mujoco
@@ -49,6 +50,22 @@ class World:
         """Of a robot that measures whatever the twin has a sensor for."""
         others = tuple(self.simulator.signals[i] for i in self._others)
         return describe_robot(self.layout, self.joints, others, self.simulator.period)
+
+    def find_places(self, commands: Sequence[str]) -> list[int]:
+        """Where some commands are among all; the robot's own order."""
+        return [i for i, name in enumerate(self.info.commands) if name in commands]
+
+    def describe_for(self, commands: Sequence[str]) -> RobotInfo:
+        """As a robot that takes these commands alone; the others rest at home."""
+        info, kept = self.info, self.find_places(commands)
+        kinds = {self.lines[i].kind for i in kept}
+        return replace(
+            info,
+            commands=tuple(info.commands[i] for i in kept),
+            command_kind=kinds.pop() if len(kinds) == 1 else None,
+            command_lower=info.command_lower[kept],
+            command_upper=info.command_upper[kept],
+        )
 
     @cached_property
     def lines(self) -> tuple[CommandLine, ...]:
