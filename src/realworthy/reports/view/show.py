@@ -49,7 +49,10 @@ class Viewer:
             self._server = viser.ViserServer(
                 host, find_port(host, port), label=session.twin.name, verbose=False
             )
-        self.url = f"http://{host}:{self._server.get_port()}"
+        # a page of elsewhere that is open in the same browser could ask for it
+        self._server.request_share_url = _refuse_to_share
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{self._server.get_port()}"
         gui = self._server.gui
         gui.configure_theme(
             control_width="large",
@@ -97,6 +100,7 @@ class Viewer:
             left = (now + _FRAME) - time.monotonic()
             if is_idle:
                 session.changed.wait(_IDLE)
+                before = time.monotonic()  # no time passes while nothing moves
             elif left > 0:
                 time.sleep(left)
 
@@ -119,6 +123,10 @@ class Viewer:
         play = self.session.play
         self._stage.set(play.world, has_ghost=play.has_ghost)
         self._plots.set(play)
+
+
+def _refuse_to_share(verbose: bool = True) -> None:
+    """viser can open a tunnel that the whole internet reaches. Not here."""
 
 
 def _silence() -> contextlib.AbstractContextManager[object]:

@@ -86,7 +86,7 @@ class Stage:
         camera.look_at = centre
         camera.fov = float(np.radians(_FIELD))
         camera.near = 0.01 * distance
-        self._goal.radius = 0.03 * radius
+        self._goal.radius = 0.02 * radius
 
 
 class _Figure:
