@@ -9,6 +9,7 @@ own run there (120,000 steps/s at 4,096 worlds): it cannot share an environment.
 import argparse
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -16,6 +17,7 @@ from walking import walk
 
 from realworthy.learning.ppo import Ppo, PpoSettings
 from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
+from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.worlds import TaskWorlds
 
 _MJLAB = 120_000
@@ -24,7 +26,7 @@ _MJLAB = 120_000
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, nargs="+", default=[4096, 16384])
+    parser.add_argument("--worlds", type=int, nargs="*", default=[4096, 16384])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--device", default="cuda")
@@ -79,7 +81,15 @@ def measure_speed(count: int, given: argparse.Namespace) -> dict[str, float]:
 def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
     """Trains for some seconds and looks at 1,000 held-out episodes on the way."""
     worlds = build(count, given)
-    judged = build(min(1000, count), given, seed=given.seed + 1_000_003)
+    everyday = quadruped_randomization(pushes=False)
+    judged = {
+        name: build(min(1000, count), given, seed=given.seed + 1_000_003, how=how)
+        for name, how in (
+            ("pushed", quadruped_randomization()),
+            ("noisy", everyday),
+            ("exact", replace(everyday, noise=0.0)),
+        )
+    }
     learner = Ppo(worlds, PpoSettings(), seed=given.seed)
     spent, looked, curve = 0.0, 0.0, []
     while spent < given.seconds:
@@ -92,18 +102,28 @@ def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
         if spent - looked >= given.seconds / 6 or spent >= given.seconds:
             looked = spent
             row = {"seconds": spent, "reward": metrics.rollout.reward}
-            row |= walk(judged, learner)
+            row |= walk(judged["pushed"], learner)
             row["std"], row["invalid"] = metrics.std, worlds.invalid_count
             curve.append(row)
             print({k: round(v, 3) for k, v in row.items()}, flush=True)
+    for name, kept in judged.items():
+        found = walk(kept, learner)
+        print(count, name, {k: round(v, 3) for k, v in found.items()}, flush=True)
+        curve.append({"judged": name, **found})
     return {"worlds": count, "curve": curve}
 
 
-def build(count: int, given: argparse.Namespace, *, seed: int = 0) -> TaskWorlds:
+def build(
+    count: int,
+    given: argparse.Namespace,
+    *,
+    seed: int = 0,
+    how: Randomization | None = None,
+) -> TaskWorlds:
     return TaskWorlds(
         QuadrupedVelocity(),
         count,
-        randomization=quadruped_randomization(),
+        randomization=how or quadruped_randomization(),
         seed=seed,
         device=given.device,
         with_warp=True if given.with_warp else None,

@@ -75,13 +75,15 @@ class MujocoCpu(Simulator):
         substeps: int = 4,
         thread_count: int = 0,
         effects: Sequence[SubstepEffect] = (),
+        persistent: bool = False,
     ) -> None:
+        """`persistent` keeps all of MuJoCo's data per world, which `move` needs."""
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
         self._all = np.arange(world_count)
         if self.bound.drives and world_count < _FEW_WORLDS:
             thread_count = thread_count or 1
-        self._batch = Batch(self.bound.model, world_count, thread_count)
+        self._batch = Batch(self.bound.model, world_count, thread_count, persistent)
         # outputs read zero until a call unless they are bound before it
         self._arrays = {"sensordata": self._batch.bind("sensordata")}
         self._fields = {name: self._expand(name) for name in self.bound.fields}
@@ -163,6 +165,15 @@ class MujocoCpu(Simulator):
 
     def refresh(self) -> None:
         self._batch.forward(stage=_ALL_STAGES)
+
+    def move(self, qpos: ArrayLike, qvel: ArrayLike) -> None:
+        """Puts all worlds elsewhere after a step, as a witness moved them.
+
+        What follows from position and velocity becomes current; forces, accelerations
+        and histories stay those of the last substep. Only where `persistent`.
+        """
+        self.array("qpos")[:], self.array("qvel")[:] = qpos, qvel
+        self._batch.forward(stage=_VELOCITY_STAGE)
 
     def array(self, name: str) -> Floats:
         if name not in self._arrays:

@@ -5,7 +5,9 @@ come from PyTorch's generator there: a run repeats itself on the same device, an
 another run on another one.
 """
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.parameters.draws import Draws
@@ -14,8 +16,18 @@ from realworthy.parameters.draws import Draws
 class Chance:
     """Draws for the beginnings of episodes, and noise for every step."""
 
-    def __init__(self, seed: int, world_count: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        seed: int,
+        world_count: int,
+        device: torch.device,
+        *,
+        numbers: NDArray[np.intp] | None = None,
+    ) -> None:
+        """`numbers` (worlds,) are those that worlds draw by; worlds of equal number
+        begin alike on the CPU. Their own by default."""
         self.seed, self.device, self.world_count = seed, device, world_count
+        self._numbers = np.arange(world_count) if numbers is None else numbers
         self.generator = torch.Generator(device=device)
         self.generator.manual_seed(seed)
         self.episode = torch.zeros(world_count, dtype=torch.int64, device=device)
@@ -54,7 +66,8 @@ class Chance:
             if step is not None:
                 episode = episode * 1_000_003 + step[ids]
             draws = Draws(self.seed, stream)
-            found = draws.uniform(ids.numpy(), width, episode=episode.numpy())
+            by = self._numbers[ids.numpy()]
+            found = draws.uniform(by, width, episode=episode.numpy())
             numbers[ids] = torch.from_numpy(found).to(torch.float32)
         return numbers
 

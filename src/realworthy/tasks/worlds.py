@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 import torch
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.errors import RealworthyError
+from realworthy.parameters import Belief
 from realworthy.parameters.processes import Course
-from realworthy.simulators import MujocoCpu, Outcome
+from realworthy.simulators import MujocoCpu, Outcome, Simulator
 from realworthy.simulators.inputs import Encoders
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.environment import Environment, Observations, Step
@@ -23,12 +24,14 @@ from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.recorded import Memory, Recorded
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Start, Task
-from realworthy.twins import bind
+from realworthy.twins import BoundTwin, bind
 
 if TYPE_CHECKING:
     from realworthy.simulators.mujoco_gpu import MujocoGpu
 
 T = TypeVar("T")
+Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
+"""Bound twin, worlds and substeps of a control step → a simulator."""
 _ITERATIONS, _LINE_SEARCHES = 8, 12
 """Of the constraint solver on a GPU, where every world waits for the slowest."""
 _REDRAW = 64
@@ -56,10 +59,16 @@ class TaskWorlds(Environment):
         with_warp: bool | None = None,
         recorded: bool = True,
         thread_count: int = 0,
+        simulate: Simulate | None = None,
+        given: NDArray[np.float64] | None = None,
+        numbers: NDArray[np.intp] | None = None,
     ) -> None:
         """On CUDA a step is `recorded` and launched as a few graphs.
 
         `with_warp` is for tests: MuJoCo Warp on the CPU. None: on CUDA only.
+        `simulate` builds another simulator of the bound twin, on the CPU. `given`
+        (worlds, d) is e of each world in place of draws from the belief. Worlds of
+        equal `numbers` (worlds,) have equal starts, goals and pushes.
         """
         self.task, self.device = task, torch.device(device)
         self.randomization = randomization or Randomization()
@@ -68,9 +77,10 @@ class TaskWorlds(Environment):
         self._is_on_warp = (
             self.device.type == "cuda" if with_warp is None else with_warp
         )
-        self.simulator = self._build_simulator(world_count, thread_count)
+        self.simulator = self._build_simulator(world_count, thread_count, simulate)
         self.scene = scene = Scene(self.simulator, self.device)
-        self.chance = Chance(seed, world_count, self.device)
+        self.chance = Chance(seed, world_count, self.device, numbers=numbers)
+        self._given = given
         self.world_count, self.period = world_count, self.simulator.period
         self.step_limit = round(task.seconds / self.period)
         self.action_width = task.action.width
@@ -326,8 +336,9 @@ class TaskWorlds(Environment):
 
     def _put(self, worlds: Tensor, start: Start) -> None:
         """Puts the worlds of a mask where they begin."""
-        if not isinstance(self.simulator, MujocoCpu):
-            self.simulator.begin(worlds, qpos=start.qpos, qvel=start.qvel)
+        if self._is_on_warp:
+            simulator = cast("MujocoGpu", self.simulator)
+            simulator.begin(worlds, qpos=start.qpos, qvel=start.qvel)
         else:
             ids = worlds.numpy().nonzero()[0]
             qpos, qvel = start.qpos.numpy()[ids], start.qvel.numpy()[ids]
@@ -349,11 +360,17 @@ class TaskWorlds(Environment):
         self._waiting.zero_()
         if not len(ids):
             return
-        episode = self.chance.episode.cpu().numpy()[ids]
-        samples = belief.sample_worlds(ids, seed=self.chance.seed, episode=episode)
+        samples = self._sample(belief, ids)
         if self._course is not None:
             self._course.begin(samples, ids)
         self._write_e(samples, ids)
+
+    def _sample(self, belief: Belief, ids: NDArray[np.intp]) -> NDArray[np.float64]:
+        """(n, d) e of the next episodes of some worlds."""
+        if self._given is not None:
+            return self._given[ids]
+        episode = self.chance.episode.cpu().numpy()[ids]
+        return belief.sample_worlds(ids, seed=self.chance.seed, episode=episode)
 
     def _change_e(self) -> None:
         """What changes of e between two steps."""
@@ -382,8 +399,8 @@ class TaskWorlds(Environment):
         return torch.tensor(scaled, dtype=torch.float32, device=self.device)
 
     def _build_simulator(
-        self, world_count: int, thread_count: int
-    ) -> "MujocoCpu | MujocoGpu":
+        self, world_count: int, thread_count: int, simulate: Simulate | None
+    ) -> "Simulator | MujocoGpu":
         step = float(self.bound.model.opt.timestep)
         substeps = round(self.task.period / step)
         if abs(substeps * step - self.task.period) > 1e-9:
@@ -391,6 +408,8 @@ class TaskWorlds(Environment):
                 f"Task '{self.task.name}' acts every {self.task.period * 1e3:g} ms, "
                 f"which is no multiple of the twin's time step, {step * 1e3:g} ms."
             )
+        if simulate is not None:
+            return simulate(self.bound, world_count, substeps)
         if not self._is_on_warp:
             return MujocoCpu(
                 self.bound, world_count, substeps=substeps, thread_count=thread_count
