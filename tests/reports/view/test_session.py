@@ -260,3 +260,35 @@ def test_choosing_another_play_keeps_e(swing: Recording):
 
 def test_every_failure_has_words():
     assert set(FAILURES) == set(Failure) - {Failure.NONE}
+
+
+def test_nonsense_from_the_wire_changes_nothing():
+    session = build_session(load_twin("arm"))
+    name = session.play.world.lines[0].signal
+    session.set_value("no.such", 1.0)
+    session.set_value("all.delay", np.nan)
+    session.tell("no.such", 1.0)
+    session.tell(name, np.inf)
+    session.push(np.nan)
+    session.choose("no such")
+    assert (session.values, session.told) == ({}, {})
+    session.set_value("all.delay", 99.0)
+    session.tell(name, 99.0)
+    assert session.values == {"all.delay": 0.1}
+    assert session.told == {name: session.play.inputs[name].upper}
+    session.advance(0.05)
+    assert session.clock > 0
+
+
+def test_a_model_without_motors_is_watched_too(tmp_path: Path):
+    path = tmp_path / "swing.xml"
+    path.write_text(
+        "<mujoco><worldbody><body name='rod'><joint name='hip' axis='0 1 0'/>"
+        "<geom type='capsule' size='.02' fromto='0 0 0 .3 0 0'/></body></worldbody>"
+        "</mujoco>"
+    )
+    session = build_session(load_twin(str(path)))
+    for _ in range(10):
+        session.step()
+    assert abs(session.play.read().position[0]) > 0.1  # it falls
+    assert np.isnan(session.play.read().command).all()

@@ -10,6 +10,7 @@ pytest.importorskip("viser", reason="viser is not installed: pip install -e '.[v
 from viser import _viser
 
 from realworthy.errors import RealworthyError
+from realworthy.recordings import Recording
 from realworthy.reports.view import DEFAULT_PORT, Viewer, build_session
 from realworthy.reports.view.show import find_port
 from realworthy.twins import load_twin
@@ -35,6 +36,21 @@ def test_nothing_moves_while_nobody_looks():
     assert time.monotonic() - began >= 1.0
     assert time.process_time() - spent < 0.2
     assert (viewer.session.clock, viewer.frame_count) == (0.0, 0)
+    viewer.close()
+
+
+def test_another_play_can_be_chosen_and_comes_with_its_own_scene(swing: Recording):
+    session = build_session(load_twin("pendulum"), recordings=[swing])
+    viewer = Viewer(session, port=0)
+    for name, has_ghost in (("by hand", False), ("recording", True)):
+        viewer._panel._choose(name)
+        for _ in range(20):
+            session.step()
+        viewer._show(with_plots=True, rate=1.0)
+        assert session.play.name == name
+        nodes = viewer._server.scene._handle_from_node_name
+        assert ("/twin/ghost" in nodes) is has_ghost
+        assert "/twin/robot" in nodes
     viewer.close()
 
 

@@ -21,6 +21,8 @@ _LINGER = 1.2
 """[s] for which the end of an episode is left in view."""
 _AT_MOST = 0.1
 """[s] of simulation in one go; what cannot be caught up is dropped, and said."""
+_HARDEST = 10.0
+"""[m/s or rad/s] of a push."""
 _READINGS = 200
 """That are kept of the window."""
 
@@ -97,8 +99,8 @@ class Session:
             self._note()
 
     def choose(self, name: str) -> None:
-        """Another play, from its beginning."""
-        self.play = next(play for play in self.plays if play.name == name)
+        """Another play, from its beginning; a name that is none changes nothing."""
+        self.play = next((p for p in self.plays if p.name == name), self.play)
         self.let_go()
         self._must_write = True
         self.restart()
@@ -111,7 +113,11 @@ class Session:
         self._forget_verdicts()
 
     def set_value(self, name: str, value: float) -> None:
-        """A number of e, in its unit."""
+        """A number of e, in its unit; as far as its widest slider goes."""
+        if name not in self.knobs.space or not math.isfinite(value):
+            return  # from a page that is none of ours
+        widest = self.knobs[name].widened()
+        value = min(max(value, widest.lower), widest.upper)
         if math.isclose(value, self.knobs[name].nominal, rel_tol=1e-9, abs_tol=1e-12):
             self.values.pop(name, None)
         else:
@@ -133,8 +139,11 @@ class Session:
         return drawn
 
     def tell(self, name: str, value: float) -> None:
-        """One of the play's inputs, from now on."""
-        self.told[name] = value
+        """One of the play's inputs, from now on, within its range."""
+        if name not in self.play.inputs or not math.isfinite(value):
+            return
+        ends = self.play.inputs[name]
+        self.told[name] = min(max(value, ends.lower), ends.upper)
         self.play.tell(self.told)
 
     def let_go(self) -> None:
@@ -143,7 +152,9 @@ class Session:
         self.play.tell({})
 
     def push(self, speed: float) -> None:
-        self.play.push(speed)
+        """See `World.push`; at most ten."""
+        if math.isfinite(speed):
+            self.play.push(min(max(speed, -_HARDEST), _HARDEST))
 
     def _do_asked(self) -> None:
         self.changed.clear()
