@@ -1,24 +1,20 @@
 """What can be pressed and dragged."""
 
-import html
 from collections.abc import Callable
-from itertools import count
 
 import viser
 
 from realworthy.policies.contract import InputRange
-from realworthy.reports.numbers import to_digits
-from realworthy.reports.view.knobs import Knob
+from realworthy.reports.view.banner import describe
 from realworthy.reports.view.session import Session
+from realworthy.reports.view.sliders import Sliders
 from realworthy.reports.view.stage import Stage
-from realworthy.twins.space import ALL
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "4×")
 _STEPS = 200
 """Places of a slider."""
 _PUSHES = (0.0, 3.0)
 """[m/s or rad/s] that a push may be."""
-_COLOURS = {True: "#1a7f4b", False: "#c5362c", None: "#5f6b7a"}
 
 
 class Panel:
@@ -34,14 +30,10 @@ class Panel:
         """`on_choose` is called when another play was chosen."""
         self._gui, self._session, self._stage = server.gui, session, stage
         self._on_choose = on_choose
-        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
         self._inputs: list[viser.GuiSliderHandle[float] | viser.GuiButtonHandle] = []
-        self._seeds = count(1)
-        self._is_wide = False
-        self._show_chosen: Callable[[], None] = lambda: None
         self._banner = self._gui.add_html("")
         self._add_playing()
-        self._add_knobs()
+        Sliders(self._gui, session)
         self._add_pushes()
         self._told = self._gui.add_folder("Commands", visible=False)
         self._list_inputs()
@@ -75,7 +67,7 @@ class Panel:
             value = float(speed.value.removesuffix("×"))
             session.ask(lambda: setattr(session, "speed", value))
 
-        if session.play.world.base is not None:
+        if any(play.world.base is not None for play in session.plays):
             follow = gui.add_checkbox("Follow", initial_value=True)
 
             @follow.on_update
@@ -139,112 +131,6 @@ class Panel:
         self._session.let_go()
         self._list_inputs()
 
-    def _add_knobs(self) -> None:
-        gui, knobs = self._gui, self._session.knobs
-        with gui.add_folder("Physics"):
-            reset = gui.add_button_group("Numbers", ("Nominal", "Draw"))
-            beyond = gui.add_checkbox(
-                "Beyond belief",
-                initial_value=False,
-                hint="Sliders end where the belief does, unless this is on.",
-            )
-            elements = dict.fromkeys(knob.parameter.element for knob in knobs.shown)
-            for element in elements:
-                title = "whole robot" if element == ALL else element
-                with gui.add_folder(title):
-                    for knob in knobs.shown:
-                        if knob.parameter.element == element:
-                            self._add_slider(knob)
-            if knobs.hidden:
-                self._add_chooser()
-
-        @reset.on_click
-        def _(_: object) -> None:
-            wish = self._draw if reset.value == "Draw" else self._reset
-            self._session.ask(wish)
-
-        @beyond.on_update
-        def _(_: object) -> None:
-            self._session.ask(lambda: self._widen(beyond.value))
-
-    def _add_slider(self, knob: Knob) -> None:
-        slider = self._gui.add_slider(
-            knob.label,
-            min=knob.lower,
-            max=knob.upper,
-            step=knob.step,
-            initial_value=knob.nominal,
-            marks=(knob.nominal,),
-            hint=_hint(knob),
-        )
-        self._sliders[knob.name] = slider
-
-        @slider.on_update
-        def _(event: viser.GuiEvent) -> None:
-            if event.client is not None:  # not ourselves
-                self._ask_value(knob.name, float(slider.value))
-
-    def _add_chooser(self) -> None:
-        """One slider for whichever of many numbers is chosen."""
-        gui, session = self._gui, self._session
-        names = tuple(knob.name for knob in session.knobs.hidden)
-        with gui.add_folder("one number"):
-            chosen = gui.add_dropdown("Which", options=names)
-            first = session.knobs[names[0]]
-            slider = gui.add_slider(
-                "Value",
-                min=first.lower,
-                max=first.upper,
-                step=first.step,
-                initial_value=first.nominal,
-                hint=_hint(first),
-            )
-
-        def show() -> None:
-            knob = self._find(chosen.value)
-            _set_range(slider, knob, session.values.get(knob.name, knob.nominal))
-
-        self._show_chosen = show
-
-        @chosen.on_update
-        def _(_: object) -> None:
-            session.ask(show)
-
-        @slider.on_update
-        def _(event: viser.GuiEvent) -> None:
-            if event.client is not None:
-                self._ask_value(chosen.value, float(slider.value))
-
-    def _ask_value(self, name: str, value: float) -> None:
-        self._session.ask(lambda: self._session.set_value(name, value))
-
-    def _reset(self) -> None:
-        self._session.set_values({})
-        self._show_values()
-
-    def _draw(self) -> None:
-        self._session.draw(next(self._seeds))
-        self._show_values()
-
-    def _find(self, name: str) -> Knob:
-        knob = self._session.knobs[name]
-        return knob.widened() if self._is_wide else knob
-
-    def _show_values(self) -> None:
-        """Puts sliders where e is; beyond their ends they stay at the end."""
-        for name, slider in self._sliders.items():
-            knob = self._find(name)
-            _set_range(slider, knob, self._session.values.get(name, knob.nominal))
-        self._show_chosen()
-
-    def _widen(self, is_wide: bool) -> None:
-        """Longer or shorter sliders; what lies beyond a shorter one comes back."""
-        self._is_wide = is_wide
-        for name, value in list(self._session.values.items()):
-            knob = self._find(name)
-            self._session.set_value(name, min(max(value, knob.lower), knob.upper))
-        self._show_values()
-
     def _add_pushes(self) -> None:
         gui, session = self._gui, self._session
         low, high = _PUSHES
@@ -263,45 +149,3 @@ class Panel:
         @button.on_click
         def _(_: object) -> None:
             session.ask(lambda: session.push(float(strength.value)))
-
-
-def describe(session: Session, rate: float) -> str:
-    """The banner: what is seen, how the last episode ended, how many did well."""
-    play, verdict = session.play, session.verdict
-    lines = [f"<b>{html.escape(play.about)}</b>"]
-    state = "" if session.is_playing else " · paused"
-    lines.append(f"{play.time:.1f} s{state}")
-    if rate < 0.95 and session.is_playing:
-        lines.append(
-            f'<span style="color:{_COLOURS[False]}">Slower than asked: '
-            f"{rate:.0%} of the speed; the machine is too busy.</span>"
-        )
-    if play.note:
-        lines.append(html.escape(play.note))
-    ended = session.good_count + session.bad_count
-    if verdict is not None:
-        colour = _COLOURS[verdict.is_good]
-        lines.append(
-            f'<span style="color:{colour};font-weight:600">'
-            f"{html.escape(verdict.text[0].upper() + verdict.text[1:])}</span>"
-        )
-    if ended:
-        lines.append(f"{session.good_count} of {ended} episodes succeeded")
-    moved = len(session.values)
-    if moved:
-        lines.append(f"{moved} number{'s' * (moved > 1)} of e off nominal")
-    body = "<br>".join(lines)
-    return f'<div style="padding:0.4em 0.8em;line-height:1.5">{body}</div>'
-
-
-def _hint(knob: Knob) -> str:
-    unit = "" if knob.parameter.unit == "1" else f" {knob.parameter.unit}"
-    ends = f"{to_digits(knob.lower)} … {to_digits(knob.upper)}"
-    return f"{knob.name}: nominal {to_digits(knob.nominal)}{unit}, slider {ends}"
-
-
-def _set_range(slider: viser.GuiSliderHandle[float], knob: Knob, value: float) -> None:
-    slider.min, slider.max = knob.lower, knob.upper
-    slider.step = knob.step
-    slider.hint = _hint(knob)
-    slider.value = min(max(value, knob.lower), knob.upper)

@@ -1,11 +1,7 @@
 """What the banner says."""
 
-import pytest
-
-pytest.importorskip("viser", reason="viser is not installed: pip install -e '.[view]'")
-
 from realworthy.recordings import Recording
-from realworthy.reports.view.panel import describe
+from realworthy.reports.view.banner import describe
 from realworthy.reports.view.play import Verdict
 from realworthy.reports.view.session import build_session
 from realworthy.twins import load_twin
