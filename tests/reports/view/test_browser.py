@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from realworthy.recordings import Recording
-from realworthy.reports.view import Viewer, build_session
+from realworthy.reports.view import Session, Viewer, build_session
 from realworthy.twins import load_twin
 
 FLAGS = (
@@ -47,7 +47,10 @@ class Watched:
     """A page, and what it complained about."""
 
     def __init__(self, browser: Browser, url: str) -> None:
-        self.page: Page = browser.new_page(viewport={"width": 1000, "height": 440})
+        self.page: Page = browser.new_page(
+            viewport={"width": 1000, "height": 440},
+            device_scale_factor=0.5,  # fewer pixels to draw without a graphics card
+        )
         self.page.set_default_timeout(PATIENCE)
         self.complaints: list[str] = []
         self.page.on("console", self._note)
@@ -61,7 +64,7 @@ class Watched:
     def picture(self) -> np.ndarray:
         """(rows, columns, 3) of the robot between the panels."""
         image = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
-        return np.asarray(image)[180:, 330:650].astype(int)
+        return np.asarray(image)[90:, 165:325].astype(int)
 
     def _note(self, message) -> None:
         if message.type == "error":
@@ -78,7 +81,7 @@ def wait_for(is_so: Callable[[], bool], page: Page) -> bool:
 
 def test_the_page_is_seen_dragged_shared_and_closed(browser: Browser, balancer: Path):
     session = build_session(load_twin("cartpole"), policy=balancer)
-    viewer = Viewer(session, port=0)
+    viewer = build_viewer(session)
     port = int(viewer.url.rpartition(":")[2])
     stop = threading.Event()
     thread = threading.Thread(target=serve, args=(viewer, stop))
@@ -88,7 +91,7 @@ def test_the_page_is_seen_dragged_shared_and_closed(browser: Browser, balancer: 
         first.page.get_by_text("Task 'cartpole_balance' by balancer.onnx").wait_for()
 
         # it is seen: a robot in the picture, which moves as the simulation does
-        assert wait_for(lambda: count_colours(first.picture()) > 200, first.page)
+        assert wait_for(lambda: count_colours(first.picture()) > 100, first.page)
         clock = session.clock
         assert wait_for(lambda: session.clock > clock, first.page)
 
@@ -140,16 +143,16 @@ def test_a_recording_has_a_ghost_that_can_be_hidden(browser: Browser, swing: Rec
     session.is_playing = False
     for _ in range(58):  # to where both hang, side by side
         session.step()
-    viewer = Viewer(session, port=0)
+    viewer = build_viewer(session)
     stop = threading.Event()
     thread = threading.Thread(target=serve, args=(viewer, stop))
     thread.start()
     try:
         watched = Watched(browser, viewer.url)
         watched.page.get_by_text("transparent as measured").wait_for()
-        assert wait_for(lambda: count_bluish(watched.picture()) > 100, watched.page)
+        assert wait_for(lambda: count_bluish(watched.picture()) > 30, watched.page)
         watched.page.get_by_label("Ghost").uncheck()
-        assert wait_for(lambda: count_bluish(watched.picture()) < 20, watched.page)
+        assert wait_for(lambda: count_bluish(watched.picture()) < 5, watched.page)
         watched.page.close()
         assert watched.complaints == []
     finally:
@@ -157,6 +160,13 @@ def test_a_recording_has_a_ghost_that_can_be_hidden(browser: Browser, swing: Rec
         session.changed.set()
         thread.join(timeout=10)
         viewer.close()
+
+
+def build_viewer(session: Session) -> Viewer:
+    """Without shadows, which take long to draw without a graphics card."""
+    viewer = Viewer(session, port=0)
+    viewer._server.scene.configure_default_lights(cast_shadow=False)
+    return viewer
 
 
 def serve(viewer: Viewer, stop: threading.Event) -> None:
