@@ -18,6 +18,8 @@ _GHOST_OPACITY = 0.45
 _GOAL_COLOUR = (230, 70, 60)
 _DIRECTION = np.array([0.9, -1.5, 0.6])
 """From the robot to the camera, at first."""
+_ROOM, _ROOM_AROUND = 0.8, 1.3
+"""Radius of the picture over that of a fixed robot, and of one that goes about."""
 _FIELD = 40.0
 """[°] of the camera, from top to bottom."""
 
@@ -80,7 +82,9 @@ class Stage:
         """Puts new viewers' cameras where the whole robot is in the picture."""
         centre, radius = measure_extent(model, poses)
         centre = centre - self._find_offset(poses)
-        distance = 0.8 * radius / np.sin(np.radians(_FIELD / 2))
+        is_floating = self._world is not None and self._world.base is not None
+        room = _ROOM_AROUND if is_floating else _ROOM
+        distance = room * radius / np.sin(np.radians(_FIELD / 2))
         camera = self._server.initial_camera
         camera.position = centre + distance * _DIRECTION / np.linalg.norm(_DIRECTION)
         camera.look_at = centre
