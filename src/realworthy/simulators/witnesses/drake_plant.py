@@ -202,9 +202,7 @@ def _find_tips(shape: Shape) -> Floats:
     if shape.kind is ShapeKind.CYLINDER:
         angle = np.arange(8) * np.pi / 4
         rim = (size[0] - _TIP) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        ends = [
-            np.column_stack([rim, np.full(8, s * (size[1] - _TIP))]) for s in (-1, 1)
-        ]
+        ends = [np.column_stack([rim, np.full(8, s * (size[1] - _TIP))]) for s in (-1, 1)]
         return np.concatenate(ends)
     return np.empty((0, 3))
 
@@ -214,20 +212,18 @@ def _filter(
 ) -> None:
     """Forbids every contact that MuJoCo forbids; corners meet planes alone."""
     allowed = {tuple(sorted(pair)) for pair in mechanism.touching.pairs.tolist()}
-    planes = {i for i, s in enumerate(mechanism.shapes) if s.kind is ShapeKind.PLANE}
+    planes = {
+        i for i, s in enumerate(mechanism.shapes) if s.kind is ShapeKind.PLANE
+    }
     rules = geometry.CollisionFilterDeclaration()
 
     def forbid(some: list[Any], others: list[Any]) -> None:
         if some and others:
-            rules.ExcludeBetween(
-                geometry.GeometrySet(some), geometry.GeometrySet(others)
-            )
+            rules.ExcludeBetween(geometry.GeometrySet(some), geometry.GeometrySet(others))
 
     every_tip = [tip for several in tips.values() for tip in several]
     for i, solid in enumerate(solids):
-        apart = [
-            s for j, s in enumerate(solids) if j != i and _key(i, j) not in allowed
-        ]
+        apart = [s for j, s in enumerate(solids) if j != i and _key(i, j) not in allowed]
         if i in tips and mechanism.shapes[i].kind is not ShapeKind.CYLINDER:
             apart += [solids[j] for j in planes]
         forbid([solid], apart)

@@ -155,7 +155,9 @@ def _with_inertia(
         arm = frame.position - centre
         own = frame.rotation @ np.diag(model.body_inertia[body]) @ frame.rotation.T
         inertia += own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return Link(link.name, link.parent, link.pose, link.joints, mass, centre, inertia)
+    return Link(
+        link.name, link.parent, link.pose, link.joints, mass, centre, inertia
+    )
 
 
 def _export_shapes(

@@ -65,12 +65,8 @@ class SapienWorld(WitnessWorld):
         shapes, self.missing = sapien_scene.build_shapes(mechanism)
         self._trees = sapien_scene.build_trees(mechanism, self._scene, shapes)
         for tree in self._trees:
-            tree.articulation.set_solver_position_iterations(
-                settings.position_iterations
-            )
-            tree.articulation.set_solver_velocity_iterations(
-                settings.velocity_iterations
-            )
+            tree.articulation.set_solver_position_iterations(settings.position_iterations)
+            tree.articulation.set_solver_velocity_iterations(settings.velocity_iterations)
         count = mechanism.dof_count
         self._qpos, self._qvel = np.zeros(mechanism.position_count), np.zeros(count)
         self._inertia, self._friction = np.full(count, np.nan), np.full(count, np.nan)
