@@ -13,6 +13,7 @@ from realworthy.reports.view.driven import PolicyPlay
 from realworthy.reports.view.judged import FAILURES, TaskPlay
 from realworthy.reports.view.replayed import ReplayPlay
 from realworthy.reports.view.session import WINDOW, Session, build_session
+from realworthy.simulators import MujocoCpu, record
 from realworthy.simulators.replay import replay
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.reach import Reach
@@ -101,6 +102,26 @@ def test_the_ghost_is_the_recording(swing: Recording):
     w, x, y, z = play.find_ghost().quaternion[1]
     assert abs(angle) > 0.1
     assert 2 * np.arctan2(np.linalg.norm((x, y, z)), w) == pytest.approx(abs(angle))
+
+
+def test_the_ghost_of_a_walking_robot_goes_where_its_base_went():
+    twin = load_twin("quadruped")
+    simulator = MujocoCpu(twin, 1, thread_count=1)
+    home = simulator.array("qpos")[0, 7:].copy()
+    simulator.array("qvel")[0, :2] = (0.4, -0.3)
+    simulator.refresh()
+    (recording,) = record(simulator, np.tile(home, (40, 1)))
+    session = build_session(twin, recordings=[recording])
+    play = session.play
+    assert isinstance(play, ReplayPlay)
+    for _ in range(30):
+        session.step()
+    base = play.world.base
+    assert base is not None
+    place = [recording.signals[f"base.position.{axis}"][play.row] for axis in "xyz"]
+    assert np.hypot(place[0], place[1]) > 0.02
+    assert play.find_ghost().position[base] == pytest.approx(place)
+    assert play.world.poses().position[base] == pytest.approx(place, abs=1e-6)
 
 
 def test_the_replay_meets_the_ghost_where_friction_is_the_true_one(swing: Recording):
