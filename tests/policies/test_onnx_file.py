@@ -58,16 +58,31 @@ def test_numbers_come_back_whichever_way_they_are_held(tmp_path, values, raw):
     }
 
 
-def test_numbers_that_lie_elsewhere_or_are_of_another_kind_are_refused(tmp_path):
+def test_numbers_of_another_kind_are_refused(tmp_path):
     path = tmp_path / "x.onnx"
     half = helper.make_tensor("x", TensorProto.FLOAT16, (1,), [1.0])
     onnx.save(helper.make_model(helper.make_graph([], "g", [], [], [half])), path)
     with pytest.raises(BadFile, match="'x' holds numbers of kind 10"):
         read_graph(path)
-    large = numpy_helper.from_array(np.zeros(5000, np.float32), "x")
+
+
+def test_numbers_in_a_second_file_are_found_beside_the_first_and_nowhere_else(tmp_path):
+    path, beside = tmp_path / "x.onnx", tmp_path / "x.data"
+    values = np.arange(5000, dtype=np.float32)
+    large = numpy_helper.from_array(values, "x")
     model = helper.make_model(helper.make_graph([], "g", [], [], [large]))
     onnx.save(model, path, save_as_external_data=True, location="x.data")
-    with pytest.raises(BadFile, match="lie in another file"):
+    found = read_graph(path)
+    assert (found.constants["x"] == values).all()
+    assert found.companions == (beside,)
+    beside.write_bytes(beside.read_bytes()[:-4])
+    with pytest.raises(BadFile, match="has 19996 bytes, 20000 are needed"):
+        read_graph(path)
+    beside.rename(tmp_path / "y.data")
+    with pytest.raises(BadFile, match=r"'x\.data', which is not beside it"):
+        read_graph(path)
+    path.write_bytes(path.read_bytes().replace(b"x.data", b"/x.dat"))
+    with pytest.raises(BadFile, match="not beside it"):
         read_graph(path)
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn, Protocol, Union
 import tyro
 
 from realworthy.cli.calibrate import Calibrate
+from realworthy.cli.certify import Certify
 from realworthy.cli.convert import Convert
 from realworthy.cli.deploy import Deploy
 from realworthy.cli.diagnose import Diagnose
@@ -46,6 +47,7 @@ COMMANDS: dict[str, type[Command]] = {
     "record": Record,
     "calibrate": Calibrate,
     "train": Train,
+    "certify": Certify,
     "robot": RobotCommand,
     "deploy": Deploy,
     "view": View,

@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.policies.onnx_file import Graph, Node
+from realworthy.policies.onnx_file import DTYPES, Graph, Node
 from realworthy.policies.runner import Floats32, Ports, Runner
 
 Operation: TypeAlias = Callable[..., NDArray | tuple[NDArray, ...]]
@@ -23,15 +23,16 @@ class NumpyRunner(Runner):
     def __init__(self, graph: Graph, ports: Ports, *, worlds: int = 1) -> None:
         self._ports = ports
         self._constants = dict(graph.constants)
-        self._steps = [self._prepare(node) for node in graph.nodes]
+        self._steps = [self._prepare(node) for node in _find_needed(graph, ports)]
         self._state = {
-            before.name: np.zeros(before.size(worlds, axis=1), np.float32)
+            before.name: np.zeros(before.size(worlds, axis=1), before.dtype)
             for before, _ in ports.states
         }
 
     def run(self, observations: Floats32) -> Floats32:
         values: dict[str, NDArray] = {**self._constants, **self._state}
-        values[self._ports.observation.name] = observations
+        port = self._ports.observation
+        values[port.name] = observations.astype(port.dtype, copy=False)
         for step in self._steps:
             found = step.operation(*[values.get(name) for name in step.inputs])
             if isinstance(found, tuple):
@@ -40,7 +41,7 @@ class NumpyRunner(Runner):
                 values[step.outputs[0]] = found
         for before, after in self._ports.states:
             self._state[before.name] = values[after.name]
-        return values[self._ports.action.name]
+        return values[self._ports.action.name].astype(np.float32, copy=False)
 
     def reset(self, worlds: NDArray[np.bool_] | None = None) -> None:
         for name, state in self._state.items():
@@ -68,6 +69,17 @@ class NumpyRunner(Runner):
         self._constants[turned] = np.ascontiguousarray(self._constants[weights].T)
         attributes = {**node.attributes, "transB": 0}
         return replace(node, inputs=(x, turned, *rest), attributes=attributes)
+
+
+def _find_needed(graph: Graph, ports: Ports) -> list[Node]:
+    """Nodes that action and states come from; a critic, say, is left out."""
+    wanted = {ports.action.name, *(after.name for _, after in ports.states)}
+    needed = []
+    for node in reversed(graph.nodes):
+        if not wanted.isdisjoint(node.outputs):
+            wanted.update(node.inputs)
+            needed.append(node)
+    return needed[::-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +112,18 @@ def _gemm(node: Node) -> Operation:
     if _whole(node, "transB", 0):
         return lambda x, w, b=0: x @ w.T + b
     return lambda x, w, b=0: x @ w + b
+
+
+def _cast(node: Node) -> Operation:
+    kind = _whole(node, "to", 1)
+    if kind not in DTYPES:
+        raise ValueError(f"operation 'Cast' to numbers of kind {kind} is not run")
+    return lambda x: x.astype(DTYPES[kind], copy=False)
+
+
+def _flatten(node: Node) -> Operation:
+    _refuse(node, axis=1)
+    return lambda x: x.reshape(len(x), -1)
 
 
 def _elu(node: Node) -> Operation:
@@ -191,11 +215,13 @@ def _gru(node: Node) -> Operation:
 
 OPERATIONS: dict[str, Callable[[Node], Operation]] = {
     "Add": lambda node: np.add,
+    "Cast": _cast,
     "Clip": _clip,
     "Concat": _concat,
     "Constant": _constant,
     "Div": lambda node: np.divide,
     "Elu": _elu,
+    "Flatten": _flatten,
     "GRU": _gru,
     "Gemm": _gemm,
     "Identity": lambda node: lambda x: x,

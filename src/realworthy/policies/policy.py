@@ -1,7 +1,7 @@
 """A policy as it is run: loaded from `.onnx`, held to its contract."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -57,6 +57,13 @@ class Policy:
         action = self._runner.run(rows).copy()
         return action[0] if single else action
 
+    def wrapped(self, wrap: Callable[[Runner], Runner]) -> "Policy":
+        """The same policy with something between it and its graph.
+
+        What the graph remembers is shared: play one of the two at a time.
+        """
+        return replace(self, _runner=wrap(self._runner))
+
     def reset(self, worlds: NDArray[np.bool_] | None = None) -> None:
         """Forgets what a recurrent policy saw: all, or where `worlds` is true."""
         self._runner.reset(worlds)
@@ -71,29 +78,36 @@ def load_policy(
 ) -> Policy:
     """A policy with its contract, which its graph and its own examples agree with.
 
-    `engine` is onnxruntime where it is installed, else numpy, which also runs many
-    `worlds` at once. A file without our metadata needs `<name>.contract.yaml` beside
-    it; failing that `infer` is asked, where it is given.
+    `engine` is onnxruntime where it is installed, else numpy. Many `worlds` are run by
+    numpy, or by onnxruntime where numpy lacks an operation. A file without our metadata
+    needs `<name>.contract.yaml` beside it; failing that `infer` is asked, if given.
     """
     path = Path(path)
     graph = read_graph(path)
     contract = _find_contract(path, graph, infer)
     try:
-        ports = sort_ports(graph)
+        ports = sort_ports(graph, contract.action.width)
     except ValueError as error:
         raise BadFile(path, f"{error}.", hint=_SHAPE_HINT) from None
     _check_widths(path, contract, ports)
-    engine = engine or _choose_engine(worlds)
-    policy = Policy(
-        path=path,
-        contract=contract,
-        engine=engine,
-        worlds=worlds,
-        recurrent=bool(ports.states),
-        _runner=_build_runner(path, graph, ports, engine, worlds),
-    )
-    _check_answers(policy)
-    return policy
+    problem: BadFile | None = None
+    for way in _list_ways(engine, worlds):
+        try:
+            policy = Policy(
+                path=path,
+                contract=contract,
+                engine=way.engine,
+                worlds=worlds,
+                recurrent=bool(ports.states),
+                _runner=_build_runner(path, graph, ports, way, worlds),
+            )
+            _check_answers(policy)
+        except BadFile as error:
+            problem = error
+        else:
+            return policy
+    assert problem is not None
+    raise problem
 
 
 def load_contract(path: Path | str, *, infer: InferContract | None = None) -> Contract:
@@ -151,60 +165,118 @@ def _check_widths(path: Path, contract: Contract, ports: Ports) -> None:
             )
 
 
-def _choose_engine(worlds: int) -> Engine:
-    if worlds > 1:
-        return "numpy"
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a graph may be run."""
+
+    engine: Engine
+    together: bool = True
+    """All worlds in one call, where the graph says that it can."""
+
+
+def _list_ways(engine: Engine | None, worlds: int) -> tuple[_Way, ...]:
+    """The first that works is taken."""
+    if engine == "numpy" or (engine is None and not _has_onnxruntime()):
+        return (_Way("numpy"),)
+    if worlds == 1:
+        return (_Way("onnxruntime"),)
+    ways = (_Way("onnxruntime"), _Way("onnxruntime", together=False))
+    return ways if engine else (_Way("numpy"), *ways)
+
+
+def _has_onnxruntime() -> bool:
     try:
         import onnxruntime  # noqa: F401
     except ImportError:
-        return "numpy"
-    return "onnxruntime"
+        return False
+    return True
 
 
 def _build_runner(
-    path: Path, graph: Graph, ports: Ports, engine: Engine, worlds: int
+    path: Path, graph: Graph, ports: Ports, way: _Way, worlds: int
 ) -> Runner:
-    if engine == "numpy":
+    if way.engine == "numpy":
         try:
             return NumpyRunner(graph, ports, worlds=worlds)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadFile(
                 path, f"{error}.", hint="Try: pip install onnxruntime, which runs it."
             ) from None
-    if worlds != 1:
-        raise RealworthyError(
-            f"onnxruntime runs one world, not {worlds}.",
-            hint="load_policy(…, engine='numpy') runs many.",
-        )
     from realworthy.policies.onnx_runner import OnnxRunner
 
-    return OnnxRunner(path, ports)
+    return OnnxRunner(path, ports, worlds=worlds, together=way.together)
 
 
 def _check_answers(policy: Policy) -> None:
     """Raises where it does not answer as it did at export, or not with numbers."""
     parity, width = policy.contract.parity, policy.contract.width
     observations = np.array(parity.observations if parity else np.zeros((2, width)))
-    policy.reset()
     try:
-        found = np.array(
-            [policy.act(np.tile(row, (policy.worlds, 1)))[0] for row in observations]
-        )
+        found = _answer(policy, observations)
+        apart = _measure_dependence(policy)
     except Exception as error:  # shapes within a graph are found out by running it
         said = str(error).splitlines()[0]
         raise BadFile(policy.path, f"its graph does not run: {said}") from None
-    policy.reset()
+    if found.shape[1:] != (policy.worlds, policy.contract.action.width):
+        raise BadFile(
+            policy.path,
+            f"its graph gives actions of shape {found.shape[1:]}; its contract has"
+            f" {policy.contract.action.width}.",
+        )
     if not np.isfinite(found).all():
         raise BadFile(policy.path, "its actions are not numbers (NaN or infinite).")
+    if apart > _allow(found):
+        raise BadFile(
+            policy.path,
+            f"its actions in one world change by {apart:.2g} with what others see.",
+            hint="Export it for one row, without batch statistics (model.eval()).",
+        )
     if parity is None:
         return
-    wanted = np.array(parity.actions)
-    worst = np.abs(found - wanted).max(initial=0.0)
-    allowed = TOLERANCE * max(1.0, np.abs(wanted).max(initial=0.0))
-    if worst > allowed:
+    worst = measure_parity(policy)
+    if worst > _allow(np.array(parity.actions)):
         raise BadFile(
             policy.path,
             f"its actions differ by up to {worst:.2g} from those at export, for the"
-            f" same {len(wanted)} observations.",
+            f" same {len(parity.actions)} observations.",
             hint="The weights or the contract were changed since. Export it again.",
         )
+
+
+def measure_parity(policy: Policy) -> float:
+    """Largest |action − action at export| over the policy's examples; 0 without any."""
+    parity = policy.contract.parity
+    if parity is None:
+        return 0.0
+    found = _answer(policy, np.array(parity.observations))
+    return float(np.abs(found - np.array(parity.actions)[:, None]).max(initial=0.0))
+
+
+def is_same(policy: Policy) -> bool:
+    """Whether it answers its own examples as it did at export, within `TOLERANCE`."""
+    parity = policy.contract.parity
+    return parity is None or measure_parity(policy) <= _allow(np.array(parity.actions))
+
+
+def _answer(policy: Policy, observations: NDArray[np.floating]) -> Floats32:
+    """(steps, worlds, actions) from a fresh state, every world seeing the same."""
+    policy.reset()
+    seen = [np.tile(row, (policy.worlds, 1)) for row in observations]
+    found = [policy.act(rows) for rows in seen]
+    policy.reset()
+    return np.array(found)
+
+
+def _measure_dependence(policy: Policy) -> float:
+    """By how much the first world's action changes with what the others see."""
+    if policy.worlds == 1:
+        return 0.0
+    shape = (policy.worlds, policy.contract.width)
+    rows = np.random.default_rng(0).normal(size=shape)
+    policy.reset()
+    among = policy.act(rows)[0]
+    return float(np.abs(among - _answer(policy, rows[:1])[0, 0]).max(initial=0.0))
+
+
+def _allow(actions: NDArray[np.floating]) -> float:
+    return TOLERANCE * float(max(1.0, np.abs(actions).max(initial=0.0)))

@@ -1,7 +1,7 @@
 """The physics of a reality: true e, true structure, true effects."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from realworthy.realities.effects import (
     Cable,
@@ -52,13 +52,33 @@ class RealityWorlds:
 
     def reset(self, trial: int = 0) -> None:
         """Back to time zero, cold and at rest, with the process noise of a trial."""
-        if len(self._e):
-            self.simulator.write(self._e)
-        for effect in self._effects:  # before the simulator computes initial forces
-            effect.reset(np.arange(self.simulator.world_count))
+        self._renew(np.arange(self.simulator.world_count))
         for forces in self._forces:
             forces.trial = trial
         self.simulator.reset()
+
+    def begin(
+        self,
+        worlds: NDArray[np.intp],
+        *,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+    ) -> None:
+        """Some worlds back to time zero and cold, where told or in the initial pose.
+
+        The others go on. Process noise is new in all of them.
+        """
+        self._renew(worlds)
+        for forces in self._forces:
+            forces.trial += 1
+        self.simulator.reset(worlds, qpos=qpos, qvel=qvel, command=command)
+
+    def reseed(self, seed: int) -> None:
+        """Process noise of another seed, from the next `reset` or `begin` on."""
+        self.seed = seed
+        for forces in self._forces:
+            forces.seed, forces.trial = seed, 0
 
     def step(self, command: ArrayLike, substeps: int) -> None:
         """Holds a command for some substeps."""
@@ -67,6 +87,13 @@ class RealityWorlds:
 
     def has_diverged(self) -> bool:
         return bool((self.simulator.outcomes() == Outcome.DIVERGED).any())
+
+    def _renew(self, worlds: NDArray[np.intp]) -> None:
+        """True e without what effects made of it, for initial forces to be computed."""
+        if len(self._e):
+            self.simulator.write(self._e, worlds)
+        for effect in self._effects:
+            effect.reset(worlds)
 
 
 def _build_forces(reality: Reality, layout: Layout, seed: int) -> list[JointForces]:

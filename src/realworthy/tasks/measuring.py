@@ -1,7 +1,11 @@
 """From the truth to what the actor observes: bias, noise, latency, then its terms."""
 
+from typing import Protocol
+
 import msgspec
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.policies.observer import Observer
@@ -13,16 +17,36 @@ from realworthy.tasks.task import Task
 _FAULTS = ("scale", "bias", "noise")
 
 
+class Link(Protocol):
+    """What a robot's own interface makes of the truth, in every world; on the CPU."""
+
+    def report(self) -> NDArray[np.float64]:
+        """(worlds, signals) what was measured last, as `simulator.signals`."""
+        ...
+
+    def reseed(self, seed: int) -> None:
+        """Chance begins anew, before all worlds do."""
+        ...
+
+
 class Measuring:
     """Rows of named signals in every world, true and as measured, and their terms.
 
-    A row is every signal of the twin, the last action, then the task's inputs.
+    A row is every signal of the twin, the last action, then the task's inputs. With a
+    `link` measurements are what it reports.
     """
 
     def __init__(
-        self, task: Task, scene: Scene, randomization: Randomization, chance: Chance
+        self,
+        task: Task,
+        scene: Scene,
+        randomization: Randomization,
+        chance: Chance,
+        *,
+        link: Link | None = None,
     ) -> None:
         self._task, self._scene, self._chance = task, scene, chance
+        self._link = link
         signals = scene.simulator.signals
         inputs = (one.name for one in task.inputs)
         names = (*signals, *task.action.names, *inputs)
@@ -87,6 +111,8 @@ class Measuring:
 
     def _measure(self, signals: Tensor, fresh: Tensor | None) -> Tensor:
         """(worlds, signals) as the robot would report them, some steps late."""
+        if self._link is not None:
+            return torch.from_numpy(self._link.report()).to(signals)
         if self._has_faults:
             scale, bias, sd = self._faults
             noise = sd * self._chance.normal(*signals.shape)

@@ -17,7 +17,7 @@ from realworthy.simulators.inputs import Encoders
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.environment import Environment, Observations, Step
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.measuring import Measuring
+from realworthy.tasks.measuring import Link, Measuring
 from realworthy.tasks.mirrors import Mirrors
 from realworthy.tasks.pushing import Pushing
 from realworthy.tasks.randomization import Randomization
@@ -62,16 +62,20 @@ class TaskWorlds(Environment):
         simulate: Simulate | None = None,
         given: NDArray[np.float64] | None = None,
         numbers: NDArray[np.intp] | None = None,
+        link: Link | None = None,
     ) -> None:
         """On CUDA a step is `recorded` and launched as a few graphs.
 
         `with_warp` is for tests: MuJoCo Warp on the CPU. None: on CUDA only.
         `simulate` builds another simulator of the bound twin, on the CPU. `given`
         (worlds, d) is e of each world in place of draws from the belief. Worlds of
-        equal `numbers` (worlds,) have equal starts, goals and pushes.
+        equal `numbers` (worlds,) have equal starts, goals and pushes. With a `link`
+        the actor sees what it reports, and the simulator that belongs to it gets
+        commands as they are; worlds then differ by nothing else.
         """
         self.task, self.device = task, torch.device(device)
         self.randomization = randomization or Randomization()
+        self._link = _check_link(link, self.randomization)
         belief = self.randomization.belief
         self.bound = bind(task.twin, None if belief is None else belief.space)
         self._is_on_warp = (
@@ -85,7 +89,8 @@ class TaskWorlds(Environment):
         self.step_limit = round(task.seconds / self.period)
         self.action_width = task.action.width
         scene.action = scene.last_action = scene.zeros(self.action_width)
-        self._command = _Commands(task, scene, is_on_warp=self._is_on_warp)
+        is_raw = self._is_on_warp or link is not None
+        self._command = _Commands(task, scene, is_raw=is_raw)
         self._samples = np.tile(self.bound.space.nominal, (world_count, 1))
         self._e = scene.zeros(len(self.bound.space))
         self._waiting = torch.zeros(world_count, dtype=torch.bool, device=self.device)
@@ -95,7 +100,9 @@ class TaskWorlds(Environment):
         self._action = scene.zeros(self.action_width)
         self._done = torch.zeros_like(self._waiting)
         self._course = self._build_course(seed)
-        self.measuring = Measuring(task, scene, self.randomization, self.chance)
+        self.measuring = Measuring(
+            task, scene, self.randomization, self.chance, link=link
+        )
         task.prepare(scene)
         self.pushing = Pushing(
             task.find_pushed(scene), scene, self.randomization.pushes
@@ -225,6 +232,8 @@ class TaskWorlds(Environment):
     def reseed(self, seed: int) -> None:
         self.chance.reseed(seed)
         self._course = self._build_course(seed)
+        if self._link is not None:
+            self._link.reseed(seed)
 
     def randomize(self, randomization: Randomization) -> None:
         """Worlds differ so from their next episodes on; noise and pushes at once.
@@ -233,6 +242,7 @@ class TaskWorlds(Environment):
         so do noise and pushes of recorded steps.
         """
         self._check_same(randomization)
+        _check_link(self._link, randomization)
         old, self.randomization = self.randomization, randomization
         if randomization.noise != old.noise:
             self.measuring.change_noise(randomization.noise)
@@ -432,7 +442,7 @@ class TaskWorlds(Environment):
 class _Commands:
     """Actions → commands of all inputs; those that no action moves stay at home."""
 
-    def __init__(self, task: Task, scene: Scene, *, is_on_warp: bool) -> None:
+    def __init__(self, task: Task, scene: Scene, *, is_raw: bool) -> None:
         names = scene.simulator.commands
         places = [names.index(name) for name in task.action.commands]
         device = scene.device
@@ -440,7 +450,7 @@ class _Commands:
         self._offset = torch.tensor(task.action.offset, device=device)
         self._scale = torch.tensor(task.action.scale, device=device)
         self._home = scene.initial_command.repeat(scene.world_count, 1)
-        self._encoders = None if is_on_warp else Encoders(scene.simulator, ())
+        self._encoders = None if is_raw else Encoders(scene.simulator, ())
 
     def __call__(self, action: Tensor) -> Tensor | NDArray[np.float64]:
         """(worlds, inputs) in the true coordinates of servos with false encoders."""
@@ -449,3 +459,12 @@ class _Commands:
         if self._encoders is None:
             return command
         return self._encoders.understand(command.numpy())
+
+
+def _check_link(link: Link | None, randomization: Randomization) -> Link | None:
+    if link is not None and not randomization.is_none:
+        raise RealworthyError(
+            "Worlds behind a robot's interface have its noise, its e and no pushes.",
+            hint="Leave the randomization out.",
+        )
+    return link

@@ -1,0 +1,169 @@
+"""From a policy to its certificate: every part of a suite, then a verdict."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from realworthy import artefacts
+from realworthy.certification.certificate import Certificate
+from realworthy.certification.conclude import conclude
+from realworthy.certification.condition import Condition
+from realworthy.certification.examine import play_condition
+from realworthy.certification.finding import Finding, check_playable
+from realworthy.certification.interface import check_interface
+from realworthy.certification.keeping import Kept, fingerprint
+from realworthy.certification.parts import Examination, Follow, examine_all
+from realworthy.certification.regression import compare_policies
+from realworthy.certification.replays import save_replay
+from realworthy.certification.subject import Subject, build_subject
+from realworthy.certification.suite import Suite, default_suite
+from realworthy.certification.testcases import to_junit
+from realworthy.errors import RealworthyError, UnknownName
+from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.failures import Failure
+from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.worlds import TaskWorlds
+from realworthy.twins import Twin
+
+_REPLAYS = 6
+"""Failures that are recorded to be looked at."""
+_LOOKS = 16
+"""Worlds in which the contract is looked at in play."""
+CERTIFICATE, JUNIT = "certificate.json", "junit.xml"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CertifySettings:
+    """What is asked, and with how many hands."""
+
+    suite: Suite | None = None
+    """None: ours, with fewer episodes where a task is costly."""
+    bar: float | None = None
+    """In place of the suite's."""
+    seed: int | None = None
+    """In place of the suite's."""
+    engines: tuple[str, ...] | None = None
+    """Witnesses that must be heard; None: those that are installed."""
+    against: Path | None = None
+    """The last accepted policy."""
+    workers: int = 1
+    """Processes; 1: this one, with all its cores."""
+    ray: bool = False
+    """Parts are sent to a Ray cluster instead."""
+
+
+def certify(
+    policy: Path | str,
+    *,
+    twin: Twin | str = "",
+    task: str = "",
+    output: Path | str | None = None,
+    settings: CertifySettings | None = None,
+    follow: Follow | None = None,
+    overwrite: bool = False,
+) -> Certificate:
+    """Examines a policy; with `output`, a folder that keeps everything.
+
+    A folder with parts of the same examination, interrupted before, is gone on with;
+    one of another examination is refused, unless it may be overwritten.
+    """
+    began = time.perf_counter()
+    settings = settings or CertifySettings()
+    subject = build_subject(policy, task=task, twin=twin)
+    suite = _choose_suite(settings, subject)
+    is_asked = settings.engines is not None
+    folder = None if output is None else Path(output)
+    kept = Kept(folder, fingerprint(subject, suite, is_asked), overwrite=overwrite)
+    findings = _inspect(subject, suite)
+    ran = examine_all(
+        Examination(subject=subject, suite=suite, is_asked=is_asked),
+        kept,
+        workers=settings.workers,
+        with_ray=settings.ray,
+        follow=follow or _ignore,
+    )
+    regression = None
+    if settings.against is not None:
+        regression = compare_policies(subject, settings.against, seed=suite.seed)
+    certificate = conclude(subject, suite, findings, ran, regression)
+    if folder is not None:
+        certificate = _keep_replays(certificate, subject, suite, folder)
+    seconds = time.perf_counter() - began
+    certificate = msgspec.structs.replace(certificate, seconds=seconds)
+    if folder is not None:
+        save_certificate(certificate, folder)
+    return certificate
+
+
+def save_certificate(certificate: Certificate, folder: Path) -> None:
+    """`certificate.json` and `junit.xml`, each whole or not at all."""
+    text = msgspec.json.format(msgspec.json.encode(certificate), indent=1)
+    for name, content in ((CERTIFICATE, text), (JUNIT, to_junit(certificate).encode())):
+        with artefacts.writing(folder / name, overwrite=True) as temporary:
+            temporary.write_bytes(content)
+
+
+def _choose_suite(settings: CertifySettings, subject: Subject) -> Suite:
+    """The suite with the bar, the seed and the engines that were asked for."""
+    suite = settings.suite or default_suite(is_costly=subject.is_costly)
+    if settings.bar is not None:
+        suite = msgspec.structs.replace(suite, bar=settings.bar)
+    if settings.seed is not None:
+        suite = msgspec.structs.replace(suite, seed=settings.seed)
+    if settings.engines is None:
+        return suite
+    others = [cell for cell in suite.cells if cell.group != "engine"]
+    known = {
+        c.condition.engine: c for c in default_suite().cells if c.group == "engine"
+    }
+    for name in settings.engines:
+        if name not in known:
+            raise UnknownName("engine", name, known, owner="Realworthy")
+    cells = (*others, *(known[name] for name in settings.engines))
+    return msgspec.structs.replace(suite, cells=cells)
+
+
+def _inspect(subject: Subject, suite: Suite) -> tuple[Finding, ...]:
+    """The contract beside twin and task, with what the policy sees in play."""
+    policy = subject.load(1)
+    # built without the contract's terms, so that names which do not exist are said
+    worlds = _build_plain_worlds(subject, seed=suite.seed)
+    findings = check_interface(policy, worlds)
+    check_playable(findings, task=subject.task)
+    played = play_condition(subject, Condition(), _LOOKS, seed=suite.seed + 5)
+    broken = np.flatnonzero(played.failure == Failure.WATCHDOG)
+    if len(broken):
+        first = played.seconds[broken].min()
+        raise RealworthyError(
+            f"The actions of {subject.path.name} are not numbers: NaN or infinite in "
+            f"{len(broken)} of {_LOOKS} worlds, first after {first:g} s.",
+            hint="Look for weights or a normaliser with NaN or a zero deviation in it.",
+        )
+    return check_interface(policy, worlds, seen=played.observed)
+
+
+def _build_plain_worlds(subject: Subject, *, seed: int) -> TaskWorlds:
+    task = build_task(subject.task, subject.twin)
+    how = Randomization(belief=subject.belief)
+    return TaskWorlds(task, 1, randomization=how, seed=seed)
+
+
+def _keep_replays(
+    certificate: Certificate, subject: Subject, suite: Suite, folder: Path
+) -> Certificate:
+    conditions = {cell.name: cell.condition for cell in suite.cells}
+    kept = []
+    for i, case in enumerate(certificate.failures):
+        condition = conditions.get(case.cell, Condition())
+        if i < _REPLAYS:
+            name = save_replay(subject, condition, case, folder)
+            case = msgspec.structs.replace(case, replay=name)
+        kept.append(case)
+    return msgspec.structs.replace(certificate, failures=tuple(kept))
+
+
+def _ignore(_name: str, _done: float) -> None:
+    pass

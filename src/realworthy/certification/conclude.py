@@ -1,0 +1,172 @@
+"""From all answers to a verdict: reasons, warnings, bounds, a grade."""
+
+import datetime
+import hashlib
+from collections.abc import Iterator
+
+from realworthy.certification.certificate import Bounds, Certificate
+from realworthy.certification.examine import to_share
+from realworthy.certification.finding import Finding, Mark
+from realworthy.certification.parts import Ran
+from realworthy.certification.results import (
+    CellResult,
+    FailureCase,
+    Graded,
+    Regression,
+)
+from realworthy.certification.statistics import Verdict, grade_cells
+from realworthy.certification.subject import Subject
+from realworthy.certification.suite import Budgets, Suite
+from realworthy.learning.runs import list_versions
+
+
+def conclude(
+    subject: Subject,
+    suite: Suite,
+    findings: tuple[Finding, ...],
+    ran: Ran,
+    regression: Regression | None,
+) -> Certificate:
+    """The certificate, without replays and without the time that it took.
+
+    One fault fails. Without a fault, a required cell that more episodes would have to
+    settle leaves the evidence insufficient.
+    """
+    failed = list(_find_faults(findings, ran, regression, suite))
+    open_questions = [
+        f"{cell.name}: {cell.about}"
+        for cell in ran.cells
+        if cell.required and not cell.skipped and cell.verdict is Verdict.INSUFFICIENT
+    ]
+    verdict = Verdict.PASS
+    if open_questions:
+        verdict = Verdict.INSUFFICIENT
+    if failed:
+        verdict = Verdict.FAIL
+    validity = None if ran.coverage is None else ran.coverage.validity
+    return Certificate(
+        verdict=verdict,
+        reasons=(*failed, *open_questions),
+        warnings=tuple(_find_warnings(subject, findings, ran)),
+        policy=str(subject.path),
+        policy_hash=hashlib.sha256(subject.path.read_bytes()).hexdigest(),
+        task=subject.task,
+        twin=subject.twin.name,
+        suite=suite.name,
+        bar=suite.bar,
+        seed=suite.seed,
+        success=_bound_success(ran),
+        validity=validity,
+        failures=tuple(_list_failures(ran)),
+        interface=findings,
+        cells=ran.cells,
+        coverage=ran.coverage,
+        margins=ran.margins,
+        worst=ran.worst,
+        grade=_grade(ran.cells),
+        regression=regression,
+        versions=list_versions(),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        seconds=0.0,
+    )
+
+
+def _find_faults(
+    findings: tuple[Finding, ...], ran: Ran, regression: Regression | None, suite: Suite
+) -> Iterator[str]:
+    for finding in findings:
+        if finding.mark is Mark.FAILED:
+            yield f"contract, {finding.name}: {finding.about}"
+    for cell in ran.cells:
+        if cell.required and cell.verdict is Verdict.FAIL:
+            yield f"{cell.name}: {cell.about}"
+    if ran.coverage is not None and ran.coverage.verdict is Verdict.FAIL:
+        yield f"validity: {ran.coverage.about}"
+    if regression is not None and regression.verdict is Verdict.FAIL:
+        yield f"regression: {regression.about}"
+    yield from _find_overspent(ran.cells, suite.budgets)
+
+
+def _find_overspent(cells: tuple[CellResult, ...], budgets: Budgets) -> Iterator[str]:
+    for cell in cells:
+        if cell.group != "everyday" or cell.share is None:
+            continue
+        for name in ("action_rate", "mean_power", "peak_power", "heat"):
+            most, spent = getattr(budgets, name), cell.budgets.get(name)
+            if most is not None and spent is not None and spent > most:
+                yield f"budget {name}: {spent:.3g}, at most {most:g} allowed."
+        swings = cell.seen.get("oscillation", 0) / max(cell.share.count, 1)
+        if budgets.oscillating is not None and swings > budgets.oscillating:
+            yield f"budget oscillating: {swings:.0%} of episodes swing above 8 Hz."
+
+
+def _find_warnings(
+    subject: Subject, findings: tuple[Finding, ...], ran: Ran
+) -> Iterator[str]:
+    for finding in findings:
+        if finding.mark is Mark.WARNING:
+            yield f"contract, {finding.name}: {finding.about}"
+    for note in subject.assumed:
+        yield f"contract, assumed: {note}"
+    for cell in ran.cells:
+        if not cell.required and cell.verdict is Verdict.FAIL:
+            yield f"{cell.name}: {cell.about}"
+        if cell.group == "everyday" and cell.share is not None:
+            for name, count in cell.seen.items():
+                words = name.replace("_", " ")
+                yield f"{words} was seen in {count} of {cell.share.count} episodes."
+    if ran.worst is not None and ran.worst.is_failure:
+        yield f"worst case: {ran.worst.about}"
+    scale = 1.0
+    if ran.coverage is not None and ran.coverage.validity is not None:
+        scale = ran.coverage.validity.scale
+    if scale < 1:
+        yield f"validity: only {scale:.0%} of the believed ranges are covered."
+
+
+def _bound_success(ran: Ran) -> Bounds:
+    """Of realities where they were tried, else of everyday episodes."""
+    validity = None if ran.coverage is None else ran.coverage.validity
+    if validity is not None:
+        count = validity.episode_count
+        share = to_share(round(validity.mean * count), count)
+        return Bounds(lower=validity.lower, mean=validity.mean, upper=share.upper)
+    share = next((cell.share for cell in ran.cells if cell.share is not None), None)
+    if share is None:
+        return Bounds(lower=0.0, mean=0.0, upper=1.0)
+    return Bounds(lower=share.lower, mean=share.mean, upper=share.upper)
+
+
+def _list_failures(ran: Ran) -> Iterator[FailureCase]:
+    """The gravest first: the worst e, realities, required cells, others."""
+    if ran.worst is not None:
+        yield from ran.worst.failures
+    if ran.coverage is not None:
+        yield from ran.coverage.failures
+    for required in (True, False):
+        for cell in ran.cells:
+            if cell.required is required:
+                yield from cell.failures
+
+
+def _grade(cells: tuple[CellResult, ...]) -> Graded | None:
+    """Required cells only, and no engines: eight episodes grade luck."""
+    shares = {
+        cell.name: (cell.share.successes, cell.share.count)
+        for cell in cells
+        if cell.required and cell.share is not None and cell.share.count
+        if cell.group not in ("everyday", "engine")
+    }
+    everyday = next((c.share for c in cells if c.group == "everyday"), None)
+    if everyday is None or not everyday.count or not shares:
+        return None
+    nominal = (everyday.successes, everyday.count)
+    place, grade = grade_cells(nominal, list(shares.values()))
+    return Graded(
+        cell=list(shares)[place],
+        letter=grade.letter,
+        gap=grade.gap,
+        lower=grade.interval.lower,
+        upper=grade.interval.upper,
+        about=f"{grade}.",
+    )

@@ -1,0 +1,151 @@
+"""The same starts in another engine: does it end alike, and what differs first?
+
+Few episodes, since witnesses are slow: they look for disagreement and prove no
+agreement. Before blaming an engine look at the cells with stiffer and softer contacts:
+most of what engines differ by is how they let bodies sink into each other.
+"""
+
+import time
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.certification.condition import Condition
+from realworthy.certification.examine import count_codes, play_condition, to_share
+from realworthy.certification.play import Episodes
+from realworthy.certification.results import CellResult, Divergence
+from realworthy.certification.statistics import Change, Verdict, compare_paired
+from realworthy.certification.subject import CannotPlay, Subject
+from realworthy.certification.suite import Cell
+from realworthy.errors import RealworthyError
+
+_APART = 0.1
+"""Share of a signal's own spread from which two engines count as apart."""
+
+
+def examine_engine(
+    subject: Subject, cell: Cell, *, seed: int, is_asked: bool = False
+) -> CellResult:
+    """Whether a witness contradicts MuJoCo; skipped where it cannot be had.
+
+    Where it `is_asked` for by name, not to have it is the user's mistake.
+    """
+    began = time.perf_counter()
+    engine = cell.condition.engine
+    if not is_asked and (reason := find_hindrance(engine)):
+        return _skip(cell, reason)
+    ours = msgspec.structs.replace(cell.condition, engine="mujoco")
+    try:
+        theirs = _play(subject, cell.condition, cell.episodes, seed)
+    except RealworthyError as problem:
+        if is_asked and not isinstance(problem, CannotPlay):
+            raise
+        return _skip(cell, problem.problem)
+    reference = _play(subject, ours, cell.episodes, seed)
+    both = ~theirs.invalid & ~reference.invalid
+    paired = compare_paired(
+        theirs.success[both].astype(float), reference.success[both].astype(float)
+    )
+    lost = int((reference.success & ~theirs.success & both).sum())
+    contradicts = paired.change is Change.WORSE or lost > 0.5 * both.sum()
+    first = find_divergence(subject, reference, theirs)
+    return CellResult(
+        name=cell.name,
+        group=cell.group,
+        required=cell.required,
+        verdict=Verdict.FAIL if contradicts or not both.any() else Verdict.PASS,
+        about=_describe(engine, theirs, reference, first, both),
+        share=to_share(int(theirs.success[both].sum()), int(both.sum())),
+        invalid=int(theirs.invalid.sum()),
+        codes=count_codes(theirs.failure[both]),
+        divergence=first,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def find_hindrance(engine: str) -> str:
+    """Why an engine cannot be used here without being asked for; empty: it can."""
+    if engine == "warp":
+        import torch
+
+        if not torch.cuda.is_available():
+            return "there is no CUDA device; --engines warp runs it on the CPU."
+    if engine in ("drake", "sapien"):
+        from realworthy.simulators.witnesses import is_installed
+
+        if not is_installed(engine):
+            return "it is not installed: pip install 'realworthy[sim2sim]'."
+    return ""
+
+
+def find_divergence(
+    subject: Subject, ours: Episodes, theirs: Episodes
+) -> Divergence | None:
+    """The signal that leaves the other engine's first, by the median world."""
+    assert ours.signals is not None
+    assert theirs.signals is not None
+    steps = min(ours.signals.shape[1], theirs.signals.shape[1])
+    a, b = ours.signals[:, :steps], theirs.signals[:, :steps]
+    spread = a.reshape(-1, a.shape[-1]).std(axis=0)
+    moves = spread > 1e-6
+    apart = np.abs(a - b) > _APART * np.where(moves, spread, np.inf)
+    apart &= _is_playing(ours, theirs, steps, subject.contract.period)[..., None]
+    ever = apart.any(axis=1)
+    first = np.where(ever, apart.argmax(axis=1), steps)
+    median = np.median(first, axis=0)
+    if median.min() >= steps:
+        return None
+    place = int(median.argmin())
+    step = int(median[place])
+    names = subject.build_worlds(Condition(), 1, seed=0).simulator.signals
+    world = int(np.abs(first[:, place] - step).argmin())
+    at = min(int(first[world, place]), steps - 1)
+    return Divergence(
+        signal=names[place],
+        seconds=step * subject.contract.period,
+        ours=float(a[world, at, place]),
+        theirs=float(b[world, at, place]),
+    )
+
+
+def _is_playing(
+    ours: Episodes, theirs: Episodes, steps: int, period: float
+) -> NDArray[np.bool_]:
+    """(worlds, steps) before either episode ended and began anew."""
+    last = np.minimum(ours.seconds, theirs.seconds) / period
+    return np.arange(steps) < np.round(last)[:, None]
+
+
+def _play(subject: Subject, condition: Condition, count: int, seed: int) -> Episodes:
+    numbers = np.arange(count)
+    return play_condition(
+        subject, condition, count, seed=seed, numbers=numbers, with_signals=True
+    )
+
+
+def _skip(cell: Cell, reason: str) -> CellResult:
+    return CellResult(
+        name=cell.name,
+        group=cell.group,
+        required=False,
+        verdict=Verdict.INSUFFICIENT,
+        about=f"Skipped: {reason}",
+        skipped=reason,
+    )
+
+
+def _describe(
+    engine: str,
+    theirs: Episodes,
+    ours: Episodes,
+    first: Divergence | None,
+    both: NDArray[np.bool_],
+) -> str:
+    said = (
+        f"{int(theirs.success[both].sum())} of {int(both.sum())} succeed in {engine}, "
+        f"{int(ours.success[both].sum())} in MuJoCo from the same starts."
+    )
+    if first is None:
+        return f"{said} No signal parts by more than {_APART:.0%} of its spread."
+    return f"{said} '{first.signal}' parts first, after {first.seconds:.2f} s."

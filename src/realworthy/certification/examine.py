@@ -1,0 +1,204 @@
+"""Plays a policy in one cell until the matter is settled."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.certification.budgets import (
+    compute_action_rate,
+    compute_heat,
+    compute_power,
+)
+from realworthy.certification.condition import Condition
+from realworthy.certification.detectors import classify
+from realworthy.certification.play import Episodes, play
+from realworthy.certification.results import CellResult, FailureCase, Share
+from realworthy.certification.statistics import Judgement, Verdict, judge_share
+from realworthy.certification.subject import CannotPlay, Subject
+from realworthy.certification.suite import Cell
+from realworthy.certification.trace import Trace
+from realworthy.certification.wire import Wire
+from realworthy.gap.intervals import compute_wilson_interval
+from realworthy.tasks.failures import Failure
+
+Floats = NDArray[np.float64]
+BATCH = 64
+"""Episodes between two looks at whether the matter is settled."""
+_SEEN = (
+    Failure.JOINT_LIMIT,
+    Failure.TORQUE_SATURATION,
+    Failure.OVER_SPEED,
+    Failure.OSCILLATION,
+)
+"""What detectors look for beside the task's own codes."""
+_THERMAL = 60.0
+"""[s] in which a motor's winding takes on its heat."""
+
+
+def examine_cell(subject: Subject, cell: Cell, *, bar: float, seed: int) -> CellResult:
+    """How the policy fares; a cell that cannot be had is skipped with its reason."""
+    began = time.perf_counter()
+    try:
+        batches = list(_play_until_settled(subject, cell, bar=bar, seed=seed))
+    except CannotPlay as reason:
+        return CellResult(
+            name=cell.name,
+            group=cell.group,
+            required=False,
+            verdict=Verdict.INSUFFICIENT,
+            about=f"Skipped: {reason.problem}",
+            skipped=reason.problem,
+        )
+    valid = sum(batch.valid_count for batch in batches)
+    invalid = sum(len(batch.success) for batch in batches) - valid
+    judged = judge_share(sum(b.success_count for b in batches), valid, bar)
+    return CellResult(
+        name=cell.name,
+        group=cell.group,
+        required=cell.required,
+        verdict=judged.verdict,
+        about=describe(judged, invalid),
+        share=to_share(judged.successes, valid),
+        invalid=invalid,
+        codes=count_codes(np.concatenate([b.failure[~b.invalid] for b in batches])),
+        seen=_count_seen([b.trace for b in batches if b.trace is not None]),
+        budgets=_spend([b.trace for b in batches if b.trace is not None]),
+        failures=tuple(_name_failures(subject, cell, batches, seed=seed)),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def play_condition(
+    subject: Subject,
+    condition: Condition,
+    count: int,
+    *,
+    seed: int,
+    rows: Floats | None = None,
+    names: tuple[str, ...] = (),
+    numbers: NDArray[np.intp] | None = None,
+    with_trace: bool = False,
+    with_signals: bool = False,
+) -> Episodes:
+    """One episode in each of `count` worlds under a condition."""
+    worlds = subject.build_worlds(
+        condition, count, seed=seed, rows=rows, names=names, numbers=numbers
+    )
+    policy = subject.load(count)
+    wire = Wire(policy, condition, period=worlds.period, seed=seed)
+    return play(worlds, wire, with_trace=with_trace, with_signals=with_signals)
+
+
+def to_share(successes: int, count: int) -> Share:
+    low, high = compute_wilson_interval(successes, count) if count else (0.0, 1.0)
+    mean = successes / count if count else 0.0
+    return Share(successes=successes, count=count, lower=low, mean=mean, upper=high)
+
+
+def count_codes(failure: NDArray[np.int64]) -> dict[str, int]:
+    """Cause of failure → episodes."""
+    counted = Counter(failure[failure != 0].tolist())
+    return {Failure(code).name.lower(): n for code, n in sorted(counted.items())}
+
+
+def describe(judged: Judgement, invalid: int = 0) -> str:
+    """One sentence."""
+    said = f"{judged}."
+    said = said[0].upper() + said[1:]
+    if invalid:
+        said += f" The physics of {invalid} more diverged."
+    return said
+
+
+def make_case(
+    code: int,
+    *,
+    cell: str,
+    e: Mapping[str, float],
+    seed: int,
+    number: int,
+    seconds: float,
+) -> FailureCase:
+    return FailureCase(
+        code=code,
+        name=Failure(code).name.lower(),
+        cell=cell,
+        e={name: float(value) for name, value in e.items()},
+        seed=seed,
+        number=number,
+        seconds=float(seconds),
+    )
+
+
+def _play_until_settled(
+    subject: Subject, cell: Cell, *, bar: float, seed: int
+) -> Iterator[Episodes]:
+    """Batches of fresh starts until a verdict is there or the cell's episodes are."""
+    successes = count = played = 0
+    while played < cell.episodes:
+        size = min(BATCH, cell.episodes - played)
+        numbers = np.arange(played, played + size)
+        batch = play_condition(
+            subject, cell.condition, size, seed=seed, numbers=numbers, with_trace=True
+        )
+        yield batch
+        played += size
+        successes, count = successes + batch.success_count, count + batch.valid_count
+        if judge_share(successes, count, bar).verdict is not Verdict.INSUFFICIENT:
+            return
+
+
+def _count_seen(traces: list[Trace]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for trace in traces:
+        found = classify(trace, hard=(), soft=_SEEN)
+        for code in _SEEN:
+            if code in found.seen:
+                total[code.name.lower()] += found.count_seen(code)
+    return {name: n for name, n in total.items() if n}
+
+
+def _spend(traces: list[Trace]) -> dict[str, float]:
+    """95 % quantiles over episodes."""
+    if not traces:
+        return {}
+    found: dict[str, list[Floats]] = {}
+    for trace in traces:
+        mean, peak = compute_power(trace)
+        heat = compute_heat(trace, time_constant_s=_THERMAL) / trace.torque_limit
+        for name, values in (
+            ("action_rate", compute_action_rate(trace)),
+            ("mean_power", mean),
+            ("peak_power", peak),
+            ("heat", heat.max(axis=1)),
+        ):
+            found.setdefault(name, []).append(values)
+    return {
+        name: float(np.nanquantile(np.concatenate(values), 0.95))
+        for name, values in found.items()
+        if np.isfinite(np.concatenate(values)).any()
+    }
+
+
+def _name_failures(
+    subject: Subject, cell: Cell, batches: list[Episodes], *, seed: int
+) -> Iterator[FailureCase]:
+    """The first failure of each kind."""
+    first, named, e = 0, set(), subject.find_e(cell.condition)
+    for batch in batches:
+        for world in np.flatnonzero((batch.failure != 0) & ~batch.invalid):
+            code = int(batch.failure[world])
+            if code not in named:
+                named.add(code)
+                yield make_case(
+                    code,
+                    cell=cell.name,
+                    e=e,
+                    seed=seed,
+                    number=first + int(world),
+                    seconds=batch.seconds[world],
+                )
+        first += len(batch.success)

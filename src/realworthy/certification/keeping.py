@@ -1,0 +1,116 @@
+"""Answers kept in a folder, so that an interrupted examination goes on."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from realworthy import __version__, artefacts
+from realworthy.certification.results import (
+    CellResult,
+    MarginResult,
+    ValidityResult,
+    WorstResult,
+)
+from realworthy.certification.subject import Subject
+from realworthy.certification.suite import Suite
+from realworthy.errors import Unwritable
+
+Result: TypeAlias = CellResult | MarginResult | ValidityResult | WorstResult
+Kind: TypeAlias = Literal["cell", "coverage", "margin", "search"]
+_KINDS: dict[Kind, type[Result]] = {
+    "cell": CellResult,
+    "coverage": ValidityResult,
+    "margin": MarginResult,
+    "search": WorstResult,
+}
+_FOLDER, _MARK = "parts", "fingerprint"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that can be examined without the rest."""
+
+    kind: Kind
+    place: int
+    """In the suite's list of its kind."""
+
+    def name(self, suite: Suite) -> str:
+        if self.kind == "cell":
+            return suite.cells[self.place].name
+        if self.kind == "margin":
+            return f"margin of {suite.margins[self.place].name}"
+        return "validity" if self.kind == "coverage" else "worst case"
+
+
+class Kept:
+    """Answers in a folder, of one examination only."""
+
+    def __init__(
+        self, folder: Path | None, fingerprint: str, *, overwrite: bool = False
+    ) -> None:
+        """Raises where the folder holds another examination's, unless told so."""
+        self._folder = None if folder is None else folder / _FOLDER
+        if self._folder is None:
+            return
+        mark = self._folder / _MARK
+        is_same = mark.is_file() and mark.read_text() == fingerprint
+        if is_same and not overwrite:
+            return
+        if not overwrite and folder is not None and folder.exists():
+            _check_empty(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path in self._folder.glob("*.json"):
+            path.unlink()
+        with artefacts.writing(mark, overwrite=True) as temporary:
+            temporary.write_text(fingerprint)
+
+    def find(self, part: Part) -> Result | None:
+        path = self._place(part)
+        if path is None or not path.exists():
+            return None
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=_KINDS[part.kind])
+        except msgspec.DecodeError:  # damaged: examined again
+            return None
+
+    def keep(self, part: Part, result: Result) -> None:
+        path = self._place(part)
+        if path is not None:
+            with artefacts.writing(path, overwrite=True) as temporary:
+                temporary.write_bytes(msgspec.json.encode(result))
+
+    def _place(self, part: Part) -> Path | None:
+        if self._folder is None:
+            return None
+        return self._folder / f"{part.kind}_{part.place}.json"
+
+
+def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
+    """What makes two examinations the same one; `is_asked`: engines were named."""
+    found = hashlib.sha256(subject.path.read_bytes())
+    found.update(msgspec.json.encode(subject.contract))
+    found.update(msgspec.json.encode(suite))
+    twin = subject.twin
+    found.update(f"{__version__} {subject.task} {twin.name} {is_asked}".encode())
+    found.update(twin.spec().to_xml().encode())
+    found.update(np.ascontiguousarray(twin.space.nominal).tobytes())
+    belief = subject.belief
+    if belief is not None:
+        found.update(np.ascontiguousarray(belief.sample(16, seed=0)).tobytes())
+        found.update(" ".join(belief.space.names).encode())
+    return found.hexdigest()
+
+
+def _check_empty(folder: Path) -> None:
+    if not folder.is_dir():
+        raise Unwritable(folder, "it is no folder.", hint="Give another --output.")
+    if any(folder.iterdir()):
+        raise Unwritable(
+            folder,
+            "it holds something else: the same policy, suite and twin would go on.",
+            hint="Give another --output, or --overwrite to begin anew there.",
+        )

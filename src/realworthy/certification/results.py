@@ -1,0 +1,204 @@
+"""What was found in each part of an examination; plain numbers, kept as JSON."""
+
+from typing import Literal
+
+import msgspec
+
+from realworthy.certification.statistics import Verdict
+
+Group = Literal[
+    "everyday", "numerics", "engine", "actuator", "sensor", "link", "stress"
+]
+
+
+class _Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Share(_Result, frozen=True, kw_only=True):
+    """Successes among episodes, 95 % by Wilson's score."""
+
+    successes: int
+    count: int
+    lower: float
+    mean: float
+    upper: float
+
+
+class FailureCase(_Result, frozen=True, kw_only=True):
+    """One failed episode, and what repeats it."""
+
+    code: int
+    """See `tasks.failures.Failure`."""
+    name: str
+    cell: str
+    e: dict[str, float]
+    """Parameters that were not nominal."""
+    seed: int
+    number: int
+    """Of the start and goals under that seed."""
+    seconds: float
+    """[s] into the episode."""
+    replay: str | None = None
+    """A recording of it, from the certificate's folder."""
+
+
+class Divergence(_Result, frozen=True, kw_only=True):
+    """Where two engines part first, in the median of worlds."""
+
+    signal: str
+    seconds: float
+    """[s] into the episode."""
+    ours: float
+    theirs: float
+    """In one such world, in the signal's unit."""
+
+
+class CellResult(_Result, frozen=True, kw_only=True):
+    """How a policy fared in one cell."""
+
+    name: str
+    group: Group
+    required: bool
+    verdict: Verdict
+    about: str
+    """One sentence."""
+    share: Share | None = None
+    """None: it was skipped."""
+    invalid: int = 0
+    """Episodes whose physics diverged; not counted."""
+    codes: dict[str, int] = {}
+    """Cause of failure → episodes."""
+    seen: dict[str, int] = {}
+    """What detectors saw, whether or not it ended an episode → episodes."""
+    budgets: dict[str, float] = {}
+    """Torque, power, heat, chatter; 95 % quantile over episodes."""
+    divergence: Divergence | None = None
+    """From MuJoCo, of another engine."""
+    failures: tuple[FailureCase, ...] = ()
+    skipped: str = ""
+    """Why it was not played."""
+    seconds: float = 0.0
+    """[s] of computing."""
+
+
+class Level(_Result, frozen=True, kw_only=True):
+    value: float
+    share: Share
+
+
+class MarginResult(_Result, frozen=True, kw_only=True):
+    """How much of one thing a policy bears, the rest everyday."""
+
+    name: str
+    unit: str
+    largest: float | None
+    """Largest value at which it still did as well as it must; None: not even the least.
+    """
+    failing: float | None
+    """Least value at which it did not; None: it bore all."""
+    levels: tuple[Level, ...] = ()
+    skipped: str = ""
+    seconds: float = 0.0
+
+
+class Range(_Result, frozen=True, kw_only=True):
+    lower: float
+    upper: float
+    nominal: float
+    unit: str = ""
+
+
+class Validity(_Result, frozen=True, kw_only=True):
+    """Within which limits the policy was shown to work, all of them at once."""
+
+    scale: float
+    """Share of the believed ranges that is covered, about the nominals; 1: all."""
+    parameters: dict[str, Range]
+    """e, uniformly within."""
+    noise: dict[str, float]
+    """Signal that the policy sees → sd of its measurement noise, in its unit."""
+    rate: float
+    """[Hz] of control."""
+    inputs: dict[str, Range]
+    effects: tuple[str, ...] = ()
+    """Effects beyond the twin that were tried: none. Others are not covered."""
+    lower: float
+    """Share of successes that at least `content` of all realities within these limits
+    show in 100 episodes."""
+    content: float
+    confidence: float
+    reality_count: int
+    episode_count: int
+    mean: float
+    worst: float
+    """Least share among the realities tried."""
+
+
+class ValidityResult(_Result, frozen=True, kw_only=True):
+    verdict: Verdict
+    about: str
+    validity: Validity | None
+    tried: tuple[tuple[float, float], ...]
+    """Scale and lower bound of each attempt; one that was given up: the best that it
+    could still have reached."""
+    codes: dict[str, int] = {}
+    failures: tuple[FailureCase, ...] = ()
+    seconds: float = 0.0
+
+
+class Turn(_Result, frozen=True, kw_only=True):
+    """What one parameter does to the worst case, alone."""
+
+    name: str
+    worst: float
+    effect: float
+    """Range of the margin over its believed range."""
+
+
+class WorstResult(_Result, frozen=True, kw_only=True):
+    """The worst e that a search found within the belief."""
+
+    about: str
+    margin: float
+    """Share of successes less the bar, graded; below zero it fails."""
+    evaluations: int
+    is_failure: bool
+    e: dict[str, float] = {}
+    safe_fraction: float | None = None
+    """Of the way from nominal to the worst that is safe; None: nothing failed."""
+    nearest: dict[str, float] = {}
+    """e of the nearest failure on that way."""
+    repeated: Share | None = None
+    """Successes at the worst e with fresh starts."""
+    turns: tuple[Turn, ...] = ()
+    """The most telling first."""
+    failures: tuple[FailureCase, ...] = ()
+    skipped: str = ""
+    seconds: float = 0.0
+
+
+class Graded(_Result, frozen=True, kw_only=True):
+    """What the cell that loses most loses against everyday play."""
+
+    cell: str
+    letter: str
+    """A: less than 10 points. B: less than 30. D: more. Or insufficient."""
+    gap: float
+    lower: float
+    upper: float
+    """Of the gap, 95 % for all cells together."""
+    about: str
+
+
+class Regression(_Result, frozen=True, kw_only=True):
+    """Against the last accepted policy, on the same episodes."""
+
+    against: str
+    change: str
+    difference: float
+    lower: float
+    upper: float
+    count: int
+    about: str
+    verdict: Verdict

@@ -1,0 +1,268 @@
+"""A policy under test: what it is played in, and the worlds of every condition."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.certification.condition import Condition
+from realworthy.errors import BadFile, RealworthyError, UnknownName
+from realworthy.learning.presets import Randomize, choose_randomization
+from realworthy.parameters import Belief, ParameterSpace, SampleBelief
+from realworthy.policies import Contract, Policy, load_policy
+from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.randomization import Pushes, Randomization
+from realworthy.tasks.task import Task
+from realworthy.tasks.worlds import Simulate, TaskWorlds
+from realworthy.twins import Twin, load_twin
+from realworthy.twins.variants import Variant, apply_variant
+
+if TYPE_CHECKING:
+    from realworthy.certification.foreign import Draft
+
+Floats = NDArray[np.float64]
+_PUSH_EVERY = (1.0, 3.0)
+"""[s] between two pushes."""
+
+
+_COSTLY = 5000
+"""Steps of an episode times degrees of freedom: a cart-pole has 1,000, a quadruped
+18,000."""
+
+
+class CannotPlay(RealworthyError):
+    """A condition that this twin, or this machine, cannot have; it is skipped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One policy for one task on one twin.
+
+    The policy sees the terms of its own contract, whatever the task's are.
+    """
+
+    path: Path
+    contract: Contract
+    task: str
+    twin: Twin
+    thread_count: int = 0
+    assumed: tuple[str, ...] = ()
+    """What the policy's file does not say, and nobody wrote beside it."""
+    wrap: Callable[[Policy], Policy] | None = None
+    """Puts something between the policy and its graph; for tests of suites."""
+
+    @cached_property
+    def belief(self) -> Belief | None:
+        """What e may be: a calibrated twin's belief, or the task's own ranges."""
+        how = choose_randomization(self.task, self.twin, Randomize.PRESET)
+        return how.belief
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether an episode is long and has many joints, such as a walking one's."""
+        steps = self.build_task().seconds / self.contract.period
+        return steps * int(self.twin.compiled.model.nv) > _COSTLY
+
+    def on(self, twin: Twin) -> "Subject":
+        """The same policy on another twin of the robot."""
+        return replace(self, twin=twin)
+
+    def load(self, worlds: int) -> Policy:
+        policy = load_policy(self.path, worlds=worlds)
+        return policy if self.wrap is None else self.wrap(policy)
+
+    def build_task(self, variant: Variant | None = None) -> Task:
+        """The task as the policy's contract sees it."""
+        twin = self.twin if variant is None else apply_variant(self.twin, variant)
+        task, contract = build_task(self.task, twin), self.contract
+        if task.terms != contract.terms or task.action != contract.action:
+            task.terms, task.action = contract.terms, contract.action
+            task.reflection = None
+        task.period = contract.period
+        return task
+
+    def build_worlds(
+        self,
+        condition: Condition,
+        count: int,
+        *,
+        seed: int,
+        rows: Floats | None = None,
+        names: tuple[str, ...] = (),
+        numbers: NDArray[np.intp] | None = None,
+    ) -> TaskWorlds:
+        """`count` worlds; `rows` (count, d) are their values of the parameters `names`.
+
+        Without rows every world is the twin as it is.
+        """
+        self._check_timestep(condition.variant)
+        task = self.build_task(condition.variant)
+        space, given = self._place(condition, count, rows, names)
+        belief = None if not len(space) else SampleBelief(space, given)
+        pushes = None
+        if condition.push_speed:
+            pushes = Pushes(speed=condition.push_speed, every=_PUSH_EVERY)
+        return TaskWorlds(
+            task,
+            count,
+            randomization=Randomization(
+                belief=belief,
+                noise=condition.noise,
+                pushes=pushes,
+                latency=(condition.late_steps, condition.late_steps),
+            ),
+            seed=seed,
+            with_warp=condition.engine == "warp",
+            thread_count=self.thread_count,
+            simulate=_find_simulator(condition.engine),
+            given=None if belief is None else given,
+            numbers=numbers,
+        )
+
+    def find_e(self, condition: Condition) -> dict[str, float]:
+        """Values of the parameters that a condition moves."""
+        space, given = self._place(condition, 1, None, ())
+        return dict(zip(space.names, given[0].tolist(), strict=True))
+
+    def check_parameters(self, names: Mapping[str, float] | tuple[str, ...]) -> None:
+        """Raises where the twin has no such number."""
+        for name in names:
+            if name not in self.twin.space:
+                raise CannotPlay(f"twin '{self.twin.name}' has no '{name}'.")
+
+    def _place(
+        self,
+        condition: Condition,
+        count: int,
+        rows: Floats | None,
+        names: tuple[str, ...],
+    ) -> tuple[ParameterSpace, Floats]:
+        """The numbers that differ from the twin's, and each world's values of them."""
+        self.check_parameters(condition.parameters)
+        every = tuple(dict.fromkeys((*names, *condition.parameters)))
+        space = self.twin.space.select(every)
+        given = np.tile(space.nominal, (count, 1))
+        if rows is not None:
+            given[:, : len(names)] = rows
+        for name, factor in condition.times.items():
+            given[:, space.index(name)] *= factor
+        for name, addition in condition.plus.items():
+            given[:, space.index(name)] += addition
+        for name in condition.parameters:
+            i = space.index(name)
+            low, high = space.lower[i], space.upper[i]
+            if (given[:, i] < low).any() or (given[:, i] > high).any():
+                raise CannotPlay(f"'{name}' would leave [{low:g}, {high:g}].")
+        return space, given
+
+    def _check_timestep(self, variant: Variant) -> None:
+        step = float(self.twin.compiled.model.opt.timestep) * variant.timestep
+        count = self.contract.period / step
+        if round(count) < 1 or abs(count - round(count)) > 1e-6:
+            raise CannotPlay(
+                f"{self.contract.period * 1e3:g} ms are no multiple of"
+                f" {step * 1e3:g} ms."
+            )
+
+
+def build_subject(
+    path: Path | str,
+    *,
+    task: str = "",
+    twin: Twin | str = "",
+    thread_count: int = 0,
+) -> Subject:
+    """A policy with the task and twin of its contract, or with those that are given.
+
+    A foreign policy without a contract gets one as far as its file and the task tell.
+    """
+    from realworthy.certification.foreign import Draft, assist
+    from realworthy.policies import load_contract
+    from realworthy.policies.onnx_file import Graph
+
+    path = Path(path)
+    drafts: list[Draft] = []
+
+    def infer(path: Path, _graph: Graph) -> Contract:
+        drafts.append(assist(path, expect_contract(task, twin)))
+        return check_draft(drafts[0])
+
+    contract = load_contract(path, infer=infer)
+    name = _check_task(task or contract.task)
+    found = twin if isinstance(twin, Twin) else load_twin(twin or _find_twin(contract))
+    return Subject(
+        path=path,
+        contract=contract,
+        task=name,
+        twin=found,
+        thread_count=thread_count,
+        assumed=tuple(f"{n.key}: {n.about}" for d in drafts for n in d.assumed),
+    )
+
+
+def expect_contract(task: str, twin: Twin | str) -> Contract | None:
+    """What policies of ours for a task have; None where no task is named."""
+    from realworthy.tasks.contract import build_contract
+
+    if not task:
+        return None
+    found = load_twin(twin) if isinstance(twin, str) and twin else twin
+    return build_contract(TaskWorlds(build_task(_check_task(task), found or None), 1))
+
+
+def check_draft(draft: "Draft") -> Contract:
+    """Its contract; raises with what was found and what is missing."""
+    if draft.contract is not None:
+        return draft.contract
+    lines = [f"  - missing, {note.key}: {note.about}" for note in draft.missing]
+    lines += [f"  - assumed, {note.key}: {note.about}" for note in draft.assumed]
+    lines += [f"  - known, {note.key}: {note.about}" for note in draft.known]
+    raise BadFile(
+        draft.path,
+        f"it comes from {draft.origin}, and its contract is not whole.\n"
+        + "\n".join(lines),
+        hint="Name the task (--task TASK), or let --draft write a contract beside it to"
+        " fill in: docs/foreign_policies.md explains every key.",
+    )
+
+
+def _check_task(name: str) -> str:
+    from realworthy.tasks.catalogue import check_task
+
+    try:
+        check_task(name)
+    except UnknownName as error:
+        raise RealworthyError(
+            error.problem,
+            hint="Say which task the policy is for: --task NAME; all: realworthy show"
+            " tasks",
+        ) from None
+    return name
+
+
+def _find_twin(contract: Contract) -> str:
+    """As `load_twin` takes it; the name where the file it was trained on is gone."""
+    reference = contract.twin.reference
+    if not reference:
+        raise RealworthyError(
+            "The policy does not say on which twin it was trained.",
+            hint="Say it: --twin TWIN",
+        )
+    if reference.endswith((".yaml", ".xml", ".urdf")) and not Path(reference).exists():
+        raise RealworthyError(
+            f"The policy was trained on '{reference}', which is not there.",
+            hint="Say where it is, or on which other twin to certify: --twin TWIN",
+        )
+    return reference
+
+
+def _find_simulator(engine: str) -> Simulate | None:
+    if engine in ("mujoco", "warp"):
+        return None
+    from realworthy.simulators.witnesses import WITNESSES
+
+    return WITNESSES[engine]

@@ -1,0 +1,223 @@
+"""What a policy must stand: cells, margins, the search, the bar. A team keeps its own.
+
+`*.suite.yaml` holds a suite; `default_suite` and `quick_suite` are ours.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from realworthy import artefacts
+from realworthy.certification.condition import Condition
+from realworthy.certification.results import Group
+from realworthy.twins.variants import Variant
+
+SCHEMA = 1
+_Count = Annotated[int, Meta(ge=1)]
+_Bar = Annotated[float, Meta(gt=0, lt=1)]
+
+
+class _Part(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    pass
+
+
+class Cell(_Part, frozen=True, kw_only=True):
+    """One condition in which the policy must do well."""
+
+    name: str
+    group: Group
+    condition: Condition = Condition()
+    required: bool = True
+    """Whether a failure here fails the policy."""
+    episodes: _Count = 128
+    """At most; fewer where the matter is settled sooner."""
+    bar: _Bar | None = None
+    """Share of successes that it must reach; none: the suite's."""
+
+
+class Step(_Part, frozen=True, kw_only=True):
+    value: float
+    condition: Condition
+
+
+class Margin(_Part, frozen=True, kw_only=True):
+    """One thing, more and more of it, until the policy no longer bears it."""
+
+    name: str
+    unit: str
+    steps: tuple[Step, ...]
+    """From the least to the most."""
+
+
+class Search(_Part, frozen=True, kw_only=True):
+    """For the worst e of the belief."""
+
+    evaluations: _Count = 128
+    episodes: _Count = 6
+    """Of each, with common starts."""
+
+
+class Coverage(_Part, frozen=True, kw_only=True):
+    """How validity is shown: realities drawn within its limits, episodes in each."""
+
+    realities: Annotated[int, Meta(ge=29)] = 64
+    """29 is the fewest from which 90 % of realities can be spoken of."""
+    episodes: _Count = 16
+    scales: tuple[Annotated[float, Meta(gt=0, le=1)], ...] = (1.0, 0.7, 0.45, 0.25)
+    """Shares of the believed ranges that are tried, the widest first."""
+    content: _Bar = 0.9
+    confidence: _Bar = 0.95
+
+
+class Budgets(_Part, frozen=True, kw_only=True):
+    """What everyday play may cost, 95 % of episodes; none: it is only reported."""
+
+    action_rate: float | None = None
+    """[1/s] root mean square of the change of actions."""
+    mean_power: float | None = None
+    """[W] mechanical, mean of an episode."""
+    peak_power: float | None = None
+    """[W]"""
+    heat: float | None = None
+    """Share of the torque limit that heats a joint like its hottest moment did."""
+    oscillating: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """Share of episodes that may oscillate (code 70)."""
+
+
+class Suite(_Part, frozen=True, kw_only=True):
+    """`*.suite.yaml`."""
+
+    schema: int = SCHEMA
+    name: str = "default"
+    bar: _Bar = 0.8
+    """Share of successes that must be exceeded, with 95 % confidence."""
+    seed: int = 0
+    cells: tuple[Cell, ...] = ()
+    margins: tuple[Margin, ...] = ()
+    search: Search | None = None
+    coverage: Coverage | None = Coverage()
+    budgets: Budgets = Budgets()
+
+
+def load_suite(path: Path | str) -> Suite:
+    return artefacts.load(path, Suite, schema=SCHEMA)
+
+
+def save_suite(suite: Suite, path: Path | str, *, overwrite: bool = False) -> None:
+    artefacts.save(path, suite, overwrite=overwrite)
+
+
+def default_suite(*, is_costly: bool = False) -> Suite:
+    """Everything, in minutes on two cores.
+
+    Where a task `is_costly`, fewer realities and tries stand for the belief; no part is
+    left out, and the bounds are as much wider as they must be.
+    """
+    return Suite(
+        cells=(*_EVERYDAY, *_NUMERICS, *_ENGINES, *_ACTUATORS, *_SENSORS, *_STRESS),
+        margins=_MARGINS,
+        search=Search(evaluations=80, episodes=4) if is_costly else Search(),
+        coverage=Coverage(realities=48) if is_costly else Coverage(),
+    )
+
+
+def quick_suite() -> Suite:
+    """What decides most, in seconds for a classic task."""
+    cells = (*_EVERYDAY, *_NUMERICS[:2], _ENGINES[-1])
+    coverage = Coverage(realities=40, scales=(1.0, 0.5, 0.25))
+    return Suite(name="quick", cells=cells, margins=_MARGINS[:1], coverage=coverage)
+
+
+SUITES = {"default": default_suite, "quick": quick_suite}
+
+
+def _cell(name: str, group: Group, required: bool = True, **what: object) -> Cell:
+    condition = msgspec.convert(what, Condition)
+    return Cell(name=name, group=group, condition=condition, required=required)
+
+
+_EVERYDAY = (
+    _cell("everyday", "everyday"),
+    _cell("measured exactly", "sensor", noise=0),
+)
+_NUMERICS = (
+    _cell("half the time step", "numerics", variant=Variant(timestep=0.5)),
+    _cell("integrator euler", "numerics", variant=Variant(integrator="euler")),
+    _cell("integrator rk4", "numerics", variant=Variant(integrator="rk4")),
+    _cell("twice the time step", "numerics", False, variant=Variant(timestep=2.0)),
+    _cell("elliptic cones", "numerics", variant=Variant(cone="elliptic", impratio=10)),
+    _cell("stiffer contacts", "numerics", variant=Variant(contact_time=0.5)),
+    _cell("softer contacts", "numerics", variant=Variant(contact_time=2.0)),
+)
+_ENGINES = tuple(
+    Cell(
+        name=f"engine {name}",
+        group="engine",
+        condition=Condition(engine=name, noise=0.0),
+        episodes=8,
+    )
+    for name in ("warp", "drake", "sapien")
+)
+_ACTUATORS = (
+    _cell("commands one step late", "actuator", False, delay_steps=1),
+    _cell("drives lag by 20 ms", "actuator", False, lag=0.02),
+    _cell("gains × 0.8", "actuator", False, times={"all.kp": 0.8}),
+    _cell("torque limit × 0.85", "actuator", False, times={"all.torque_limit": 0.85}),
+)
+_SENSORS = (
+    _cell("twice the noise", "sensor", noise=2.0),
+    _cell("5 % of measurements missing", "sensor", dropout=0.05),
+    _cell("measurements one step late", "sensor", False, late_steps=1),
+)
+_STRESS = (
+    _cell("5 % of commands lost", "link", loss=0.05),
+    _cell("measurements jitter by a step", "link", False, jitter_steps=1),
+    _cell("half the control rate", "link", False, hold_steps=2),
+    _cell("mass × 1.15", "stress", times={"all.mass": 1.15}),
+    _cell("joint friction × 2", "stress", False, times={"all.coulomb_friction": 2.0}),
+    _cell("ground friction × 0.5", "stress", times={"all.contact_friction": 0.5}),
+    _cell("pushes of 0.5", "stress", False, push_speed=0.5),
+)
+
+
+def _margin(name: str, unit: str, steps: dict[float, Condition]) -> Margin:
+    found = (Step(value=value, condition=steps[value]) for value in sorted(steps))
+    return Margin(name=name, unit=unit, steps=tuple(found))
+
+
+_MARGINS = (
+    _margin(
+        "delay",
+        "s",
+        {
+            d: Condition(plus={"all.delay": d})
+            for d in (0.005, 0.01, 0.02, 0.03, 0.045, 0.06)
+        },
+    ),
+    _margin(
+        "lost commands",
+        "",
+        {p: Condition(loss=p) for p in (0.1, 0.2, 0.35, 0.5)},
+    ),
+    _margin("held steps", "", {float(k): Condition(hold_steps=k) for k in (2, 3, 5)}),
+    _margin(
+        "jitter", "steps", {float(k): Condition(jitter_steps=k) for k in (1, 2, 4)}
+    ),
+    _margin("noise", "×", {f: Condition(noise=f) for f in (2.0, 4.0, 8.0)}),
+    _margin(
+        "payload",
+        "× mass",
+        {f: Condition(times={"all.mass": f}) for f in (1.1, 1.25, 1.5)},
+    ),
+    _margin(
+        "push", "m/s or rad/s", {v: Condition(push_speed=v) for v in (0.5, 1.0, 2.0)}
+    ),
+)

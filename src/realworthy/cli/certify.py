@@ -1,0 +1,184 @@
+"""`realworthy certify`: a roadworthiness test for a policy, whoever trained it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
+
+if TYPE_CHECKING:
+    from realworthy.certification.certificate import Certificate
+    from realworthy.certification.certify import CertifySettings
+    from realworthy.certification.realities import RealTrial
+    from realworthy.certification.suite import Suite
+
+_File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+_Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, slots=True)
+class Certify:
+    """Test a policy: its contract, other simulators, stress, the worst e; a verdict."""
+
+    policy: Annotated[
+        Path,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
+    ]
+    """A policy.onnx; one from elsewhere needs a contract beside it."""
+    twin: TwinName = ""
+    """The robot's twin, calibrated at best; by default the one it was trained on."""
+    task: Annotated[str, tyro.conf.arg(metavar="TASK", help_behavior_hint="")] = ""
+    """What it must do; by default the task it was trained for."""
+    suite: Annotated[str, tyro.conf.arg(metavar="SUITE", help_behavior_hint="")] = (
+        "default"
+    )
+    """default, quick, or a *.suite.yaml of your own."""
+    bar: Annotated[
+        float | None, tyro.conf.arg(metavar="SHARE", help_behavior_hint="")
+    ] = None
+    """Share of successes that must be exceeded; by default the suite's, 0.8."""
+    engines: Annotated[
+        tuple[str, ...] | None,
+        tyro.conf.arg(metavar="ENGINE…", help_behavior_hint=""),
+    ] = None
+    """Other engines that must be heard: drake, sapien, warp; else those installed."""
+    against: _File = None
+    """The last accepted policy; to be worse than it fails."""
+    realities: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="REALITY…", help_behavior_hint="")
+    ] = ()
+    """Stand-ins for robots to try it on afterwards, covered by the certificate or not.
+    """
+    output: _Folder = None
+    """Keep certificate, replays and finished parts here; goes on where it stopped."""
+    junit: _File = None
+    """Also write JUnit XML, for a CI server."""
+    workers: int = 1
+    """Processes that examine parts side by side; 1: one, with all cores."""
+    ray: Flag = False
+    """Send the parts to a Ray cluster instead."""
+    seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
+        None
+    )
+    """Of everything random; by default the suite's, 0."""
+    json: JsonFile = None
+    """Also write the certificate, for programs."""
+    report: ReportFile = None
+    """Also write it as a page, for people."""
+    draft: Flag = False
+    """Only write a contract to fill in beside a policy from elsewhere."""
+    overwrite: Flag = False
+    """Replace files of the same names, and begin anew in --output."""
+
+    def run(self) -> int:
+        from realworthy.artefacts import check_free, check_readable
+        from realworthy.cli.output import check_report, json_file
+        from realworthy.cli.progress import following
+
+        check_readable(self.policy)
+        if self.draft:
+            return self._write_draft()
+        check_report(self.report, self.json, overwrite=self.overwrite)
+        if self.junit is not None:
+            check_free(self.junit, overwrite=self.overwrite)
+        settings = self._settings()
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            from realworthy.certification.certify import certify
+
+            with following("Certifying") as show:
+                found = certify(
+                    self.policy,
+                    twin=self.twin,
+                    task=self.task,
+                    output=self.output,
+                    settings=settings,
+                    follow=lambda name, done: show(done, name),
+                    overwrite=self.overwrite,
+                )
+            trials = self._try_realities(found)
+            save(to_tree(found, trials))
+        self._write(found)
+        from realworthy.cli.print_certificate import print_certificate
+
+        print_certificate(found, trials)
+        return 0 if found.verdict == "pass" else 1
+
+    def _settings(self) -> "CertifySettings":
+        from realworthy.certification.certify import CertifySettings
+        from realworthy.errors import RealworthyError
+
+        if self.workers < 1:
+            raise RealworthyError(f"--workers {self.workers} examines nothing.")
+        if self.bar is not None and not 0 < self.bar < 1:
+            raise RealworthyError(
+                f"--bar {self.bar:g} is no share between 0 and 1.",
+                hint="No number of episodes proves that none will ever fail.",
+            )
+        return CertifySettings(
+            suite=self._find_suite(),
+            bar=self.bar,
+            seed=self.seed,
+            engines=self.engines,
+            against=self.against,
+            workers=self.workers,
+            ray=self.ray,
+        )
+
+    def _find_suite(self) -> "Suite | None":
+        from realworthy.certification.suite import SUITES, load_suite
+        from realworthy.errors import UnknownName
+
+        if self.suite == "default":  # by the cost of the task
+            return None
+        if self.suite in SUITES:
+            return SUITES[self.suite]()
+        if self.suite.endswith((".yaml", ".yml")):
+            return load_suite(self.suite)
+        hint = "Or a *.suite.yaml of your own."
+        raise UnknownName("suite", self.suite, SUITES, owner="Realworthy", hint=hint)
+
+    def _write_draft(self) -> int:
+        from realworthy.certification.foreign import assist
+        from realworthy.certification.subject import expect_contract
+        from realworthy.cli.print_certificate import print_draft
+
+        found = assist(self.policy, expect_contract(self.task, self.twin))
+        print_draft(found, found.write())
+        return 0
+
+    def _try_realities(self, found: "Certificate") -> "tuple[RealTrial, ...]":
+        if not self.realities:
+            return ()
+        from realworthy.certification.realities import try_realities
+        from realworthy.cli.progress import track
+
+        names = track(self.realities, "Trying realities")
+        return tuple(try_realities(found, names, policy=self.policy, twin=self.twin))
+
+    def _write(self, found: "Certificate") -> None:
+        from realworthy.artefacts import writing
+
+        if self.junit is not None:
+            from realworthy.certification.testcases import to_junit
+
+            with writing(self.junit, overwrite=self.overwrite) as temporary:
+                temporary.write_text(to_junit(found), encoding="utf-8")
+        pages = [(self.report, self.overwrite)]
+        if self.output is not None:
+            pages.append((self.output / "report.html", True))
+        for path, overwrite in pages:
+            if path is not None:
+                from realworthy.reports.certificate import write_certificate
+
+                write_certificate(found, path, folder=self.output, overwrite=overwrite)
+
+
+def to_tree(found: "Certificate", trials: "tuple[RealTrial, ...]") -> dict[str, object]:
+    """What programs may rely on: `verdict`, `success`, `failures`, `validity`."""
+    import msgspec
+
+    tree = msgspec.to_builtins(found)
+    return tree | {"realities": msgspec.to_builtins(trials)} if trials else tree

@@ -1,0 +1,124 @@
+"""A certificate in the terminal: the verdict first, then why."""
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from realworthy.cli.printing import emit, emit_note, emit_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from realworthy.certification.certificate import Certificate
+    from realworthy.certification.foreign import Draft
+    from realworthy.certification.realities import RealTrial
+    from realworthy.certification.results import CellResult
+
+_COLOURS = {"pass": "green", "fail": "red", "insufficient": "yellow"}
+_WORDS = {"pass": "PASS", "fail": "FAIL", "insufficient": "INSUFFICIENT EVIDENCE"}
+_MOST = 12
+"""Rows of parameters that are printed."""
+
+
+def print_certificate(
+    found: "Certificate", trials: "tuple[RealTrial, ...]" = ()
+) -> None:
+    """All that decides; the rest is in the JSON file and on the page."""
+    style = f"bold {_COLOURS[found.verdict]}"
+    emit(Text.assemble((_WORDS[found.verdict], style), f"  {_summarise(found)}"))
+    for reason in found.reasons:
+        emit(Text(f"  - {reason}"))
+    for warning in found.warnings:
+        emit_note(f"  ! {warning}", style="yellow")
+    emit_table(
+        "Cells",
+        ("", "success", "95 %", "episodes", "causes"),
+        [_make_row(cell) for cell in found.cells if not cell.skipped],
+    )
+    _print_validity(found)
+    emit_table(
+        "Margins, each alone",
+        ("", "bears", "fails at", "unit"),
+        [
+            (m.name, m.largest, m.failing, m.unit)
+            for m in found.margins
+            if not m.skipped
+        ],
+    )
+    if found.grade is not None:
+        emit_note(f"Grade, '{found.grade.cell}' against everyday: {found.grade.about}")
+    if found.worst is not None:
+        emit_note(f"Worst e: {found.worst.about}")
+    for cell in found.cells:
+        if cell.skipped:
+            emit_note(f"Not played: {cell.name}, {cell.skipped}")
+    _print_trials(trials)
+
+
+def print_draft(draft: "Draft", path: "Path") -> None:
+    """What was found of a foreign policy's contract, and what must be filled in."""
+    emit(Text(f"{path} is drafted. The policy comes from {draft.origin}."))
+    for title, notes in (
+        ("To be filled in", draft.missing),
+        ("Assumed, to be looked at", draft.assumed),
+        ("Known", draft.known),
+    ):
+        emit_table(title, ("", ""), [(note.key, note.about) for note in notes])
+
+
+def _summarise(found: "Certificate") -> str:
+    success, what = found.success, f"{found.task} on {found.twin}"
+    if found.validity is None:
+        return f"{what}: {success.mean:.1%} succeed, at least {success.lower:.1%}."
+    return (
+        f"{what}: {success.mean:.1%} of episodes succeed; "
+        f"{found.validity.content:.0%} of realities within the limits below show at "
+        f"least {success.lower:.1%}."
+    )
+
+
+def _make_row(cell: "CellResult") -> tuple[Text | str, ...]:
+    assert cell.share is not None
+    mark = {"pass": "✓", "fail": "✗", "insufficient": "?"}[cell.verdict]
+    colour = _COLOURS[cell.verdict] if cell.required else "dim"
+    share = cell.share
+    return (
+        Text(f"{mark} {cell.name}", style=colour),
+        f"{share.mean:.1%}",
+        f"{share.lower:.0%} … {share.upper:.0%}",
+        str(share.count),
+        ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in cell.codes.items()),
+    )
+
+
+def _print_validity(found: "Certificate") -> None:
+    validity = found.validity
+    if validity is None:
+        return
+    rows = [
+        (name, limits.lower, limits.upper, limits.nominal, limits.unit)
+        for name, limits in validity.parameters.items()
+    ]
+    emit_table(
+        f"Valid for ({validity.scale:.0%} of the believed ranges)",
+        ("", "from", "to", "nominal", "unit"),
+        rows[:_MOST],
+    )
+    if len(rows) > _MOST:
+        emit_note(f"and {len(rows) - _MOST} more; --json has all.")
+
+
+def _print_trials(trials: "tuple[RealTrial, ...]") -> None:
+    emit_table(
+        "Realities",
+        ("", "success", "95 %", "covered"),
+        [
+            (
+                trial.name,
+                f"{trial.share.mean:.1%}",
+                f"{trial.share.lower:.0%} … {trial.share.upper:.0%}",
+                "yes" if not trial.uncovered else f"no: {trial.uncovered[0]}",
+            )
+            for trial in trials
+        ],
+    )

@@ -1,0 +1,73 @@
+"""Policies that are right by arithmetic, written as whole policies of ours.
+
+Both are one matrix. The cart-pole's is a linear-quadratic regulator, computed from the
+twin's own equations; the differential drive's turns wheels by rolling without slip.
+"""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from realworthy.policies import Contract
+from realworthy.policies.contract import Normaliser, Parity
+from realworthy.policies.metadata import write_metadata
+from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.contract import build_contract
+from realworthy.tasks.drive import DriveVelocity
+from realworthy.tasks.regulator import build_regulator
+from realworthy.tasks.worlds import TaskWorlds
+from tests.certification.linear import PROVENANCE, write_linear
+
+Floats32 = NDArray[np.float32]
+
+
+def write_cartpole(path: Path) -> Path:
+    """Balances a pole; bears much more than the task asks for."""
+    worlds = TaskWorlds(build_task("cartpole_balance"), 1)
+    regulator = build_regulator(
+        worlds.simulator,
+        qpos=(0.0, 0.0),
+        command="cart.command",
+        state_cost=(2.0, 10.0, 0.2, 0.2),
+        command_cost=0.05,
+        device=torch.device("cpu"),
+    )
+    x, angle, speed, turn = regulator.gain.tolist()
+    # place, sine, cosine, half the cart's speed, a tenth of the pole's, last action
+    gains = (x, angle, 0.0, 2 * speed, 10 * turn, 0.0)
+    force = worlds.task.action.scale[0]
+    weights = -np.array([gains], np.float32).T / force
+    return write_policy(path, build_contract(worlds), weights)
+
+
+def write_drive(path: Path) -> Path:
+    """Asks of each wheel what the commanded motion needs."""
+    task = build_task("drive_velocity")
+    assert isinstance(task, DriveVelocity)
+    worlds = TaskWorlds(task, 1)
+    contract = build_contract(worlds)
+    weights = np.zeros((contract.width, 2), np.float32)
+    for row, motion in enumerate(torch.eye(2)):
+        term = task.terms[row]  # forward, then turn
+        scale = np.ravel(term.scale)[0]
+        weights[row] = task.turn_wheels(motion * 1e-3).numpy() / (1e-3 * scale)
+    return write_policy(path, contract, weights)
+
+
+def write_policy(path: Path, contract: Contract, weights: Floats32) -> Path:
+    """One matrix with a whole contract: examples, provenance, an idle normaliser."""
+    rows = np.random.default_rng(2).normal(size=(16, contract.width)).astype(np.float32)
+    told = msgspec.structs.replace(
+        contract,
+        normaliser=Normaliser(mean=(0.0,) * len(weights), sd=(1.0,) * len(weights)),
+        provenance=PROVENANCE,
+        parity=Parity(
+            observations=tuple(map(tuple, rows.tolist())),
+            actions=tuple(map(tuple, (rows @ weights).tolist())),
+        ),
+    )
+    write_linear(path, weights, **write_metadata(told))
+    return path

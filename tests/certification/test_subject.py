@@ -1,0 +1,107 @@
+"""What a condition asks for is what the worlds have."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from realworthy.certification.condition import Condition
+from realworthy.certification.subject import CannotPlay, Subject, build_subject
+from realworthy.errors import RealworthyError
+from realworthy.twins.variants import Variant
+
+
+def read_masses(subject: Subject, condition: Condition, **given: object) -> np.ndarray:
+    """(worlds, bodies) [kg] in the model."""
+    worlds = subject.build_worlds(condition, 2, seed=0, **given)  # pyright: ignore
+    return worlds.simulator.field("body_mass")
+
+
+def find_body(subject: Subject, name: str) -> int:
+    return int(subject.twin.compiled.model.body(name).id)
+
+
+def test_without_rows_every_world_is_the_twin(balancing: Subject):
+    masses = balancing.twin.compiled.model.body_mass
+    assert np.allclose(read_masses(balancing, Condition()), masses)
+
+
+def test_given_e_reaches_the_model(balancing: Subject):
+    rows = np.array([[0.05, 1.1], [0.2, 0.9]])
+    found = read_masses(
+        balancing, Condition(), rows=rows, names=("pole.mass", "cart.mass")
+    )
+    assert found[:, find_body(balancing, "pole")] == pytest.approx([0.05, 0.2])
+    assert found[:, find_body(balancing, "cart")] == pytest.approx([1.1, 0.9])
+
+
+def test_factors_and_additions(balancing: Subject):
+    nominal = balancing.twin.compiled.model.body_mass
+    found = read_masses(balancing, Condition(times={"all.mass": 1.15}))
+    assert found == pytest.approx(1.15 * np.tile(nominal, (2, 1)))
+    cart = find_body(balancing, "cart")
+    found = read_masses(balancing, Condition(plus={"cart.mass": 0.25}))
+    assert found[:, cart] == pytest.approx(nominal[cart] + 0.25)
+
+
+def test_a_factor_is_one_of_the_given_value(balancing: Subject):
+    rows, names = np.array([[0.08], [0.12]]), ("pole.mass",)
+    condition = Condition(times={"pole.mass": 1.5})
+    found = read_masses(balancing, condition, rows=rows, names=names)
+    assert found[:, find_body(balancing, "pole")] == pytest.approx([0.12, 0.18])
+
+
+def test_find_e_says_the_values(balancing: Subject):
+    condition = Condition(times={"cart.mass": 1.2}, plus={"all.delay": 0.01})
+    assert balancing.find_e(condition) == pytest.approx(
+        {"cart.mass": 1.2, "all.delay": 0.01}
+    )
+
+
+def test_a_variant_reaches_the_model(balancing: Subject):
+    variant = Variant(timestep=0.5)
+    worlds = balancing.build_worlds(Condition(variant=variant), 1, seed=0)
+    plain = balancing.build_worlds(Condition(), 1, seed=0)
+    assert worlds.simulator.substeps == 2 * plain.simulator.substeps
+    assert worlds.period == pytest.approx(plain.period)
+
+
+def test_noise_and_latency_reach_the_policy(balancing: Subject):
+    still = balancing.build_worlds(Condition(noise=0.0), 64, seed=0)
+    noisy = balancing.build_worlds(Condition(noise=3.0), 64, seed=0)
+    difference = (noisy.observations["actor"] - still.observations["actor"]).numpy()
+    assert difference[:, 0].std() == pytest.approx(0.003, rel=0.4)  # 3 × 1 mm
+    late = balancing.build_worlds(Condition(late_steps=2), 1, seed=0)
+    assert late.randomization.latency == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (Condition(times={"all.kp": 0.8}), "has no 'all.kp'"),
+        (Condition(plus={"all.delay": -1.0}), "would leave"),
+        (Condition(variant=Variant(timestep=0.7)), "no multiple"),
+    ],
+)
+def test_what_cannot_be_had_is_said(balancing: Subject, condition, said: str):
+    with pytest.raises(CannotPlay, match=said):
+        balancing.build_worlds(condition, 1, seed=0)
+
+
+def test_the_task_sees_by_the_contract(balancing: Subject):
+    terms = balancing.contract.terms[::-1]
+    told = msgspec.structs.replace(balancing.contract, terms=terms)
+    other = Subject(
+        path=balancing.path, contract=told, task=balancing.task, twin=balancing.twin
+    )
+    assert other.build_task().terms == terms
+
+
+def test_costs(balancing: Subject, driving: Subject):
+    assert not balancing.is_costly
+    assert not driving.is_costly
+
+
+def test_an_unknown_task_is_said(balancing: Subject):
+    with pytest.raises(RealworthyError, match="cartpole_balanc") as raised:
+        build_subject(balancing.path, task="cartpole_balanc")
+    assert "--task" in raised.value.hint
