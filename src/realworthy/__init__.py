@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from realworthy.realities import load_reality as load_reality
     from realworthy.recordings import Recording as Recording
     from realworthy.recordings import load_recording as load_recording
+    from realworthy.reports.view import view as view
     from realworthy.simulators import MujocoCpu as MujocoCpu
     from realworthy.twins import Twin as Twin
     from realworthy.twins import load_twin as load_twin
@@ -39,6 +40,7 @@ _HOMES = {
     "load_reality": "realities",
     "Recording": "recordings",
     "load_recording": "recordings",
+    "view": "reports.view",
     "MujocoCpu": "simulators",
     "Twin": "twins",
     "load_twin": "twins",

@@ -22,6 +22,7 @@ from realworthy.cli.record import Record
 from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
 from realworthy.cli.train import Train
+from realworthy.cli.view import View
 from realworthy.errors import RealworthyError
 
 DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
@@ -49,6 +50,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certify": Certify,
     "robot": RobotCommand,
     "deploy": Deploy,
+    "view": View,
 }
 _STOPPED = 128 + signal.SIGINT
 """What a shell expects of a program that was stopped by its user."""

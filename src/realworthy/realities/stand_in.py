@@ -42,7 +42,7 @@ class StandIn(Robot):
         self._measuring = Measuring(
             reality.file, worlds, translator, twin_layout, self._chance
         )
-        self._info = _describe(
+        self._info = describe_robot(
             twin_layout, joints, self._measuring.others, worlds.period
         )
         self._begin()
@@ -150,13 +150,13 @@ class StandIn(Robot):
         )
 
 
-def _describe(
+def describe_robot(
     layout: Layout,
     joints: tuple[str, ...],
     other_signals: tuple[str, ...],
     period: float,
 ) -> RobotInfo:
-    """What is on the robot's datasheet: names and limits of its twin."""
+    """What is on a robot's datasheet: names and limits of its twin."""
     lines = describe_commands(layout.bound)
     kind = lines[0].kind if len({line.kind for line in lines}) == 1 else None
     return RobotInfo(

@@ -247,13 +247,13 @@ class Replayer:
             simulator.tell({name: of[which] for name, of in joined.told.items()})
         now, oldest = joined.rows[first], joined.first_substeps[which]
         before = np.maximum(now - 1, oldest)
-        simulator.reset(qpos=qpos, qvel=qvel, command=self._sent(before))
+        simulator.reset(qpos=qpos, qvel=qvel, command=self.sent(before))
         reach = int(self.track.bound.model.actuator_history[:, 0].max(initial=0))
         if reach:
             wanted = now[:, None] + np.arange(-reach, 0)
-            simulator.prime(self._sent(np.maximum(wanted, oldest[:, None])))
+            simulator.prime(self.sent(np.maximum(wanted, oldest[:, None])))
 
-    def _sent(self, substeps: NDArray[np.intp]) -> Floats:
+    def sent(self, substeps: NDArray[np.intp]) -> Floats:
         """(worlds, …, inputs) commands as the drives of each world understand them."""
         sent = self._encoders.understand(self._tracks.control[substeps])
         if self.offset is None:
@@ -275,7 +275,7 @@ class Replayer:
         chunk = max(1, _ROOM // (len(at) * width))
         for begin in range(0, control.shape[1], chunk):
             part = control[:, begin : begin + chunk]
-            qs, vs = simulator.rollout(self._sent(part))
+            qs, vs = simulator.rollout(self.sent(part))
             world, row = np.nonzero((at > begin) & (at <= begin + part.shape[1]))
             place = at[world, row] - begin - 1
             position[world, row] = qs[world, place][:, self._qpos]

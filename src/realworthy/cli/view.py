@@ -1,0 +1,58 @@
+"""`realworthy view`: a twin on a local web page, with its unknowns as sliders."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from realworthy.cli.arguments import ImporterName, MoreRecordings, TwinToUse
+
+Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Watch a twin in 3-D, drag its physics, and see what a policy makes of it.
+
+    It moves while a browser looks. Ctrl-C ends it.
+    """
+
+    twin: TwinToUse
+    """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
+    policy: Annotated[
+        Path | None, tyro.conf.arg(metavar="POLICY", help_behavior_hint="")
+    ] = None
+    """A .onnx file that acts; its task judges it where the twin can do that task."""
+    recording: MoreRecordings = ()
+    """Recordings to replay beside what was measured."""
+    importer: ImporterName = None
+    """Layout of foreign recordings; realworthy show importers lists them."""
+    task: Annotated[
+        str | None, tyro.conf.arg(metavar="TASK", help_behavior_hint="")
+    ] = None
+    """A task to try; without a policy its reference controller acts."""
+    host: str = "127.0.0.1"
+    """Who can watch and drag: this machine alone by default."""
+    port: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
+    """0 takes a free one; by default 8080, or the next free one."""
+    seconds: Number = None
+    """How long to serve; until Ctrl-C by default."""
+
+    def run(self) -> int:
+        from realworthy.recordings import load_recordings
+        from realworthy.reports.view import view
+
+        found = ()
+        if self.recording:
+            found = load_recordings(list(self.recording), self.importer)
+        view(
+            self.twin,
+            policy=self.policy,
+            recordings=found,
+            task=self.task,
+            host=self.host,
+            port=self.port,
+            seconds=self.seconds,
+        )
+        return 0

@@ -1,0 +1,65 @@
+"""Serving: ports, tunnels, and nothing that goes on when nobody looks."""
+
+import socket
+import time
+
+import pytest
+
+pytest.importorskip("viser", reason="viser is not installed: pip install -e '.[view]'")
+
+from viser import _viser
+
+from realworthy.errors import RealworthyError
+from realworthy.recordings import Recording
+from realworthy.reports.view import DEFAULT_PORT, Viewer, build_session
+from realworthy.reports.view.show import find_port
+from realworthy.twins import load_twin
+
+
+def test_the_next_free_port_is_taken_unless_one_was_asked_for():
+    with socket.socket() as taken:
+        try:
+            taken.bind(("127.0.0.1", DEFAULT_PORT))
+        except OSError:
+            pass  # somebody else has it
+        else:
+            taken.listen()
+        assert find_port("127.0.0.1", None) > DEFAULT_PORT
+        with pytest.raises(RealworthyError, match=r"Address already in use\."):
+            find_port("127.0.0.1", DEFAULT_PORT)
+
+
+def test_nothing_moves_while_nobody_looks():
+    viewer = Viewer(build_session(load_twin("pendulum")), port=0)
+    spent, began = time.process_time(), time.monotonic()
+    viewer.run(1.0)
+    assert time.monotonic() - began >= 1.0
+    assert time.process_time() - spent < 0.2
+    assert (viewer.session.clock, viewer.frame_count) == (0.0, 0)
+    viewer.close()
+
+
+def test_another_play_can_be_chosen_and_comes_with_its_own_scene(swing: Recording):
+    session = build_session(load_twin("pendulum"), recordings=[swing])
+    viewer = Viewer(session, port=0)
+    for name, has_ghost in (("by hand", False), ("recording", True)):
+        viewer._panel._choose(name)
+        for _ in range(20):
+            session.step()
+        viewer._show(with_plots=True, rate=1.0)
+        assert session.play.name == name
+        nodes = viewer._server.scene._handle_from_node_name
+        assert ("/twin/ghost" in nodes) is has_ghost
+        assert "/twin/robot" in nodes
+    viewer.close()
+
+
+def test_nobody_opens_a_tunnel_to_the_outside(monkeypatch: pytest.MonkeyPatch):
+    opened = []
+    monkeypatch.setattr(
+        _viser, "ViserTunnel", lambda *given, **named: opened.append(given)
+    )
+    viewer = Viewer(build_session(load_twin("pendulum")), port=0)
+    assert viewer._server.request_share_url() is None
+    viewer.close()
+    assert not opened
