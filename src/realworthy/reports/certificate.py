@@ -4,19 +4,20 @@ Unlike other pages it begins with the verdict and its reasons; warnings follow.
 """
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.statistics import Verdict
 from realworthy.reports.certificate_view import CertificateView
 from realworthy.reports.certificate_words import say_reasons, say_verdict
-from realworthy.reports.page import Page, Tone, write_page
+from realworthy.reports.page import Page, Tone, build_page, write_page
 
 _TONES: dict[Verdict, Tone] = {
     Verdict.PASS: "good",
     Verdict.FAIL: "bad",
     Verdict.INSUFFICIENT: "open",
 }
+
+_TEMPLATE = "certificate.html"
 
 
 def write_certificate(
@@ -31,7 +32,7 @@ def write_certificate(
     `folder` is where its replays are: the first is drawn, and all are linked.
     """
     view = CertificateView(certificate, folder, Path(path).parent)
-    _write(view, path, overwrite=overwrite)
+    write_page(_TEMPLATE, _head(certificate), view, path, overwrite=overwrite)
 
 
 def build_certificate_page(
@@ -41,15 +42,12 @@ def build_certificate_page(
 
     Its links lead from `folder`, so that is where it belongs.
     """
-    with TemporaryDirectory() as place:
-        path = Path(place) / "certificate.html"
-        _write(CertificateView(certificate, folder), path, overwrite=False)
-        return path.read_text("utf-8")
+    view = CertificateView(certificate, folder)
+    return build_page(_TEMPLATE, _head(certificate), view)
 
 
-def _write(view: CertificateView, path: Path | str, *, overwrite: bool) -> None:
-    certificate = view.certificate
-    page = Page(
+def _head(certificate: Certificate) -> Page:
+    return Page(
         command="certify",
         title=certificate.task,
         subtitle=f"{Path(certificate.policy).name} on twin {certificate.twin}, suite "
@@ -60,4 +58,3 @@ def _write(view: CertificateView, path: Path | str, *, overwrite: bool) -> None:
         summary=say_reasons(certificate),
         tiles=(),
     )
-    write_page("certificate.html", page, view, path, overwrite=overwrite)

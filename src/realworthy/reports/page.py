@@ -38,17 +38,21 @@ def write_page(
 
     The template extends `page.html` and finds what is its own in `view`.
     """
+    with writing(path, overwrite=overwrite) as temporary:
+        temporary.write_text(build_page(template, page, view), encoding="utf-8")
+
+
+def build_page(template: str, page: Page, view: object) -> str:
+    """A template of `templates/`, filled in."""
     from plotly.offline import get_plotlyjs
 
     from realworthy import __version__
 
-    with writing(path, overwrite=overwrite) as temporary:
-        text = (
-            _load_templates()
-            .get_template(template)
-            .render(page=page, view=view, version=__version__, plotly=get_plotlyjs())
-        )
-        temporary.write_text(text, encoding="utf-8")
+    return (
+        _load_templates()
+        .get_template(template)
+        .render(page=page, view=view, version=__version__, plotly=get_plotlyjs())
+    )
 
 
 @cache
