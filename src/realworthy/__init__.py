@@ -4,14 +4,16 @@
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
 `sensors`, `twins`, `simulators`, `realities`, `gap`, `identification`, `diagnosis`,
-`deployment`, `reports`, `cli`. A room imports only rooms named before it. Names below
-load their room when they are first used, so that importing Realworthy stays cheap.
+`tasks`, `learning`, `certification`, `deployment`, `reports`, `cli`. A room imports
+only rooms named before it. Names below load their room when they are first used, so
+that importing Realworthy stays cheap.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from realworthy.certification.certify import certify as certify
     from realworthy.deployment import deploy as deploy
     from realworthy.diagnosis import diagnose as diagnose
     from realworthy.gap import measure as measure
@@ -31,6 +33,7 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "calibrate": "identification",
+    "certify": "certification.certify",
     "deploy": "deployment",
     "diagnose": "diagnosis",
     "measure": "gap",
