@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import numpy as np
+import onnx
 import pytest
 
 from realworthy.certification import regression
@@ -166,6 +167,25 @@ def test_a_foreign_policy_is_told_what_is_missing(
     assert drafted.status == 0
     assert drafted.files == ("foreign.contract.yaml",)
     assert "foreign.contract.yaml is drafted" in drafted.out
+
+
+def test_a_foreign_policy_with_a_task_is_certified_with_what_was_assumed(
+    run: Run, drive: Path, tmp_path: Path
+):
+    graph = onnx.load(drive)
+    del graph.metadata_props[:]
+    onnx.save(graph, tmp_path / "bare.onnx")
+    asked = ("--task", "drive_velocity", "--suite", "our.suite.yaml")
+    told = run("certify", "bare.onnx", *asked, "--json", "c.json")
+    assert told.status == 0, told.err
+    warnings = json.loads((tmp_path / "c.json").read_text())["warnings"]
+    assert any(w.startswith("contract, assumed: terms: Taken from") for w in warnings)
+
+
+def test_a_misspelt_reality_is_said_before_the_work(run: Run, drive: Path):
+    told = run("certify", "drive.onnx", "--realities", "diffdrive_1_worn")
+    assert told.status == 2
+    assert "Nearest: 'diffdrive_1_worn_wheel'" in told.err
 
 
 def test_another_folder_is_not_overwritten(run: Run, drive: Path, tmp_path: Path):

@@ -13,7 +13,7 @@ from realworthy.certification.play import Episodes, play
 from realworthy.certification.results import Share
 from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.wire import Wire
-from realworthy.realities import Reality, load_reality
+from realworthy.realities import Reality
 from realworthy.tasks.reality import build_real_worlds
 
 EPISODES = 100
@@ -69,13 +69,13 @@ def try_reality(
 
 def try_realities(
     certificate: Certificate,
-    names: Iterable[str],
+    realities: Iterable[Reality],
     *,
     policy: Path | str,
     twin: str = "",
     episodes: int = EPISODES,
 ) -> Iterator[RealTrial]:
-    """The same of built-in realities or files."""
+    """The same of several, one after the other."""
     subject = build_subject(policy, task=certificate.task, twin=twin)
-    for name in names:
-        yield try_reality(certificate, subject, load_reality(name), episodes=episodes)
+    for reality in realities:
+        yield try_reality(certificate, subject, reality, episodes=episodes)

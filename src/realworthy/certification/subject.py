@@ -1,6 +1,6 @@
 """A policy under test: what it is played in, and the worlds of every condition."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from realworthy.twins import Twin, load_twin
 from realworthy.twins.variants import Variant, apply_variant
 
 if TYPE_CHECKING:
-    from realworthy.certification.foreign import Draft
+    from realworthy.certification.foreign import Draft, Note
 
 Floats = NDArray[np.float64]
 _PUSH_EVERY = (1.0, 3.0)
@@ -72,7 +72,7 @@ class Subject:
         return replace(self, twin=twin)
 
     def load(self, worlds: int) -> Policy:
-        policy = load_policy(self.path, worlds=worlds)
+        policy = load_policy(self.path, worlds=worlds, infer=lambda *_: self.contract)
         return policy if self.wrap is None else self.wrap(policy)
 
     def build_task(self, variant: Variant | None = None) -> Task:
@@ -200,8 +200,17 @@ def build_subject(
         task=name,
         twin=found,
         thread_count=thread_count,
-        assumed=tuple(f"{n.key}: {n.about}" for d in drafts for n in d.assumed),
+        assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
+
+
+def _group(notes: "Iterable[Note]") -> Iterator[str]:
+    """Notes that say the same in one sentence."""
+    keys: dict[str, list[str]] = {}
+    for note in notes:
+        keys.setdefault(note.about, []).append(note.key)
+    for about, names in keys.items():
+        yield f"{', '.join(names)}: {about}"
 
 
 def build_fitting(task: str, twin: Twin | None) -> Task:

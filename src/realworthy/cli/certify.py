@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from realworthy.certification.certify import CertifySettings
     from realworthy.certification.realities import RealTrial
     from realworthy.certification.suite import Suite
+    from realworthy.realities import Reality
 
 _File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
 _Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
@@ -85,6 +86,7 @@ class Certify:
         if self.junit is not None:
             check_free(self.junit, overwrite=self.overwrite)
         settings = self._settings()
+        realities = self._load_realities()
         with json_file(self.json, overwrite=self.overwrite) as save:
             from realworthy.certification.certify import certify
 
@@ -98,7 +100,7 @@ class Certify:
                     follow=lambda name, done: show(done, name),
                     overwrite=self.overwrite,
                 )
-            trials = self._try_realities(found)
+            trials = self._try_realities(found, realities)
             save(to_tree(found, trials))
         self._write(found)
         from realworthy.cli.print_certificate import print_certificate
@@ -149,14 +151,22 @@ class Certify:
         print_draft(found, found.write())
         return 0
 
-    def _try_realities(self, found: "Certificate") -> "tuple[RealTrial, ...]":
-        if not self.realities:
+    def _load_realities(self) -> "tuple[Reality, ...]":
+        """Before the work begins, so that a misspelt name is said at once."""
+        from realworthy.realities import load_reality
+
+        return tuple(load_reality(name) for name in self.realities)
+
+    def _try_realities(
+        self, found: "Certificate", realities: "tuple[Reality, ...]"
+    ) -> "tuple[RealTrial, ...]":
+        if not realities:
             return ()
         from realworthy.certification.realities import try_realities
         from realworthy.cli.progress import track
 
-        names = track(self.realities, "Trying realities")
-        return tuple(try_realities(found, names, policy=self.policy, twin=self.twin))
+        tried = track(realities, "Trying realities")
+        return tuple(try_realities(found, tried, policy=self.policy, twin=self.twin))
 
     def _write(self, found: "Certificate") -> None:
         from realworthy.artefacts import writing
