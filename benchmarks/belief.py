@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.identification.calibrate import calibrate
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
@@ -195,10 +196,15 @@ def judge(
 
 
 def summarise(task: str, rows: list[dict[str, object]]) -> None:
-    for arm in ARMS:
-        values = sorted(float(row[arm]) for row in rows)  # pyright: ignore
-        middle = float(np.median(values))
-        print(f"{task}, {arm}: median {middle:.2f}, worst {values[0]:.2f}, {values}")
+    shares = {arm: np.array([row[arm] for row in rows], dtype=float) for arm in ARMS}
+    best = shares["calibrated"]
+    for arm, found in shares.items():
+        said = f"{task}, {arm}: median {np.median(found):.2f}, mean {found.mean():.2f}"
+        if arm != "calibrated" and len(rows) > 1:
+            low, high = compute_mean_bootstrap(best - found, seed=0)
+            more = (best - found).mean()
+            said += f"; calibrated is {more:+.2f} better ({low:+.2f} … {high:+.2f})"
+        print(said, found.tolist())
 
 
 if __name__ == "__main__":
