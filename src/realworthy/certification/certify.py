@@ -1,5 +1,6 @@
 """From a policy to its certificate: every part of a suite, then a verdict."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from realworthy.twins import Twin
 
 _REPLAYS = 6
 """Failures that are recorded to be looked at."""
+_MOST_WORKERS = 8
+"""Processes that nobody asked for; each takes half a gigabyte."""
 _LOOKS = 16
 """Worlds in which the contract is looked at in play."""
 CERTIFICATE, JUNIT = "certificate.json", "junit.xml"
@@ -49,7 +52,8 @@ class CertifySettings:
     against: Path | None = None
     """The last accepted policy."""
     workers: int = 1
-    """Processes; 1: this one, with all its cores."""
+    """Processes; 1: this one, with all its cores; 0: one for each core where a task is
+    costly, else this one."""
     ray: bool = False
     """Parts are sent to a Ray cluster instead."""
 
@@ -80,7 +84,7 @@ def certify(
     ran = examine_all(
         Examination(subject=subject, suite=suite, is_asked=is_asked),
         kept,
-        workers=settings.workers,
+        workers=_count_workers(settings, subject),
         with_ray=settings.ray,
         follow=follow or _ignore,
     )
@@ -123,6 +127,13 @@ def _choose_suite(settings: CertifySettings, subject: Subject) -> Suite:
             raise UnknownName("engine", name, known, owner="Realworthy")
     cells = (*others, *(known[name] for name in settings.engines))
     return msgspec.structs.replace(suite, cells=cells)
+
+
+def _count_workers(settings: CertifySettings, subject: Subject) -> int:
+    if settings.workers:
+        return settings.workers
+    is_shared = subject.is_costly and subject.twin.reference
+    return min(os.cpu_count() or 1, _MOST_WORKERS) if is_shared else 1
 
 
 def _inspect(subject: Subject, suite: Suite) -> tuple[Finding, ...]:

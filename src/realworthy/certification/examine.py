@@ -25,8 +25,6 @@ from realworthy.gap.intervals import compute_wilson_interval
 from realworthy.tasks.failures import Failure
 
 Floats = NDArray[np.float64]
-BATCH = 64
-"""Episodes between two looks at whether the matter is settled."""
 _SEEN = (
     Failure.JOINT_LIMIT,
     Failure.TORQUE_SATURATION,
@@ -38,11 +36,15 @@ _THERMAL = 60.0
 """[s] in which a motor's winding takes on its heat."""
 
 
-def examine_cell(subject: Subject, cell: Cell, *, bar: float, seed: int) -> CellResult:
+def examine_cell(
+    subject: Subject, cell: Cell, *, bar: float, seed: int, batch: int = 64
+) -> CellResult:
     """How the policy fares; a cell that cannot be had is skipped with its reason."""
     began = time.perf_counter()
     try:
-        batches = list(_play_until_settled(subject, cell, bar=bar, seed=seed))
+        batches = list(
+            _play_until_settled(subject, cell, bar=bar, seed=seed, batch=batch)
+        )
     except CannotPlay as reason:
         return CellResult(
             name=cell.name,
@@ -134,19 +136,19 @@ def make_case(
 
 
 def _play_until_settled(
-    subject: Subject, cell: Cell, *, bar: float, seed: int
+    subject: Subject, cell: Cell, *, bar: float, seed: int, batch: int
 ) -> Iterator[Episodes]:
     """Batches of fresh starts until a verdict is there or the cell's episodes are."""
     successes = count = played = 0
     while played < cell.episodes:
-        size = min(BATCH, cell.episodes - played)
+        size = min(batch, cell.episodes - played)
         numbers = np.arange(played, played + size)
-        batch = play_condition(
+        found = play_condition(
             subject, cell.condition, size, seed=seed, numbers=numbers, with_trace=True
         )
-        yield batch
+        yield found
         played += size
-        successes, count = successes + batch.success_count, count + batch.valid_count
+        successes, count = successes + found.success_count, count + found.valid_count
         if judge_share(successes, count, bar).verdict is not Verdict.INSUFFICIENT:
             return
 

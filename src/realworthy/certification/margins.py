@@ -9,9 +9,6 @@ from realworthy.certification.results import Level, MarginResult
 from realworthy.certification.subject import CannotPlay, Subject
 from realworthy.certification.suite import Margin
 
-_EPISODES = 40
-"""At each level, with starts in common."""
-
 
 def examine_margin(
     subject: Subject, margin: Margin, *, bar: float, seed: int
@@ -27,9 +24,9 @@ def examine_margin(
             found = play_condition(
                 subject,
                 step.condition,
-                _EPISODES,
+                margin.episodes,
                 seed=seed,
-                numbers=np.arange(_EPISODES),
+                numbers=np.arange(margin.episodes),
             )
         except CannotPlay as reason:
             skipped = reason.problem if not levels else ""

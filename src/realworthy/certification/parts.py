@@ -53,7 +53,9 @@ class Examination:
             cell = suite.cells[part.place]
             if cell.condition.engine != "mujoco":
                 return examine_engine(subject, cell, seed=seed, is_asked=self.is_asked)
-            return examine_cell(subject, cell, bar=cell.bar or bar, seed=seed)
+            return examine_cell(
+                subject, cell, bar=cell.bar or bar, seed=seed, batch=suite.batch
+            )
         if part.kind == "coverage":
             assert suite.coverage is not None
             return examine_validity(subject, suite.coverage, bar=bar, seed=seed)
@@ -154,8 +156,9 @@ def _pack(examination: Examination, parts: Sequence[Part]) -> list[_Errand]:
 def _run_beside(
     examination: Examination, parts: Sequence[Part], workers: int
 ) -> Iterator[tuple[Part, Result]]:
-    """In processes of this machine, each with one thread."""
-    errands = _pack(examination, parts)
+    """In processes of this machine, each with one thread; the longest parts first."""
+    ordered = sorted(parts, key=lambda part: part.kind not in ("coverage", "search"))
+    errands = _pack(examination, ordered)
     pool = ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=_prepare_worker
     )

@@ -55,6 +55,8 @@ class Margin(_Part, frozen=True, kw_only=True):
     unit: str
     steps: tuple[Step, ...]
     """From the least to the most."""
+    episodes: _Count = 40
+    """At each step, with common starts."""
 
 
 class Search(_Part, frozen=True, kw_only=True):
@@ -100,6 +102,8 @@ class Suite(_Part, frozen=True, kw_only=True):
     bar: _Bar = 0.8
     """Share of successes that must be exceeded, with 95 % confidence."""
     seed: int = 0
+    batch: _Count = 64
+    """Episodes of a cell between two looks at whether the matter is settled."""
     cells: tuple[Cell, ...] = ()
     margins: tuple[Margin, ...] = ()
     search: Search | None = None
@@ -118,14 +122,18 @@ def save_suite(suite: Suite, path: Path | str, *, overwrite: bool = False) -> No
 def default_suite(*, is_costly: bool = False) -> Suite:
     """Everything, in minutes on two cores.
 
-    Where a task `is_costly`, fewer realities and tries stand for the belief; no part is
+    Where a task `is_costly`, fewer episodes, realities and tries have to do; no part is
     left out, and the bounds are as much wider as they must be.
     """
+    cells = (*_EVERYDAY, *_NUMERICS, *_ENGINES, *_ACTUATORS, *_SENSORS, *_STRESS)
+    if not is_costly:
+        return Suite(cells=cells, margins=_MARGINS, search=Search())
     return Suite(
-        cells=(*_EVERYDAY, *_NUMERICS, *_ENGINES, *_ACTUATORS, *_SENSORS, *_STRESS),
-        margins=_MARGINS,
-        search=Search(evaluations=80, episodes=4) if is_costly else Search(),
-        coverage=Coverage(realities=48) if is_costly else Coverage(),
+        batch=32,
+        cells=cells,
+        margins=tuple(msgspec.structs.replace(m, episodes=24) for m in _MARGINS),
+        search=Search(evaluations=64, episodes=4),
+        coverage=Coverage(realities=40),
     )
 
 

@@ -57,8 +57,11 @@ class Certify:
     """Keep certificate, replays and finished parts here; goes on where it stopped."""
     junit: _File = None
     """Also write JUnit XML, for a CI server."""
-    workers: int = 1
-    """Processes that examine parts side by side; 1: one, with all cores."""
+    workers: Annotated[
+        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")
+    ] = None
+    """Processes that examine parts side by side; by default one with all cores, or one
+    for each core (8 at most) where a task is costly."""
     ray: Flag = False
     """Send the parts to a Ray cluster instead."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
@@ -112,7 +115,7 @@ class Certify:
         from realworthy.certification.certify import CertifySettings
         from realworthy.errors import RealworthyError
 
-        if self.workers < 1:
+        if self.workers is not None and self.workers < 1:
             raise RealworthyError(f"--workers {self.workers} examines nothing.")
         if self.bar is not None and not 0 < self.bar < 1:
             raise RealworthyError(
@@ -125,7 +128,7 @@ class Certify:
             seed=self.seed,
             engines=self.engines,
             against=self.against,
-            workers=self.workers,
+            workers=self.workers or 0,
             ray=self.ray,
         )
 
