@@ -40,11 +40,9 @@ class Process:
             self.send(signal.SIGTERM)
         assert self.child.stdout is not None
         try:
-            said = self.child.stdout.read()
-            self.child.wait(10)
+            return self.child.communicate(timeout=20)[0]
         finally:
             self.child.kill()
-        return said
 
 
 @pytest.fixture

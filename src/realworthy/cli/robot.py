@@ -1,8 +1,12 @@
 """`realworthy robot`: a stand-in robot in a process of its own, in real time."""
 
+import contextlib
 import math
+import signal
+import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -100,13 +104,33 @@ class RobotCommand:
                 stacklevel=1,
             )
         print(f"{link.address}  {robot.info.name}", flush=True)
-        end = None if self.seconds is None else time.monotonic() + self.seconds
-        try:
-            server.serve(lambda: end is None or time.monotonic() < end)
-        finally:
-            link.close()
-            print(summarise(server), flush=True)
+        end = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        with _noting_stops() as was_stopped:
+            try:
+                server.serve(lambda: not was_stopped() and time.monotonic() < end)
+            finally:
+                link.close()
+                print(summarise(server), flush=True)
+            if was_stopped():
+                raise KeyboardInterrupt
         return 0
+
+
+@contextlib.contextmanager
+def _noting_stops() -> Iterator[Callable[[], bool]]:
+    """Whether somebody wants an end: looked at between two steps, so that the robot
+    brakes from a whole state, and no library in between can swallow the wish."""
+    wished: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = [
+        signal.signal(number, lambda n, _: wished.append(n)) for number in numbers
+    ]
+    try:
+        yield lambda: bool(wished)
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def find_reality(twin: str, reality: str | None) -> "Reality":
