@@ -1,8 +1,10 @@
 """One fault fails, an open question leaves the evidence insufficient."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
+import pytest
 
 from realworthy.certification.conclude import conclude
 from realworthy.certification.examine import make_case, to_share
@@ -100,9 +102,11 @@ def test_junit_holds_what_the_certificate_does(balancing: Subject):
         skipped="it is not installed",
     )
     weak = make_cell("weak", Verdict.FAIL, required=False, successes=10)
-    root = ElementTree.fromstring(
-        to_junit(certify_cells(balancing, EVERYDAY, bad, skipped, weak))
-    )
+    text = to_junit(certify_cells(balancing, EVERYDAY, bad, skipped, weak))
+    etree = pytest.importorskip("lxml.etree")
+    schema = etree.XMLSchema(etree.parse(str(Path(__file__).with_name("junit.xsd"))))
+    schema.assertValid(etree.fromstring(text.encode()))
+    root = ElementTree.fromstring(text)
     counts = [root.get(key) for key in ("tests", "failures", "errors")]
     assert counts == ["4", "1", "0"]
     failure = root.find(".//testcase[@name='bad']/failure")

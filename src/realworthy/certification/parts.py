@@ -4,7 +4,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TypeAlias
 
@@ -123,6 +123,12 @@ class _Errand:
     part: Part
 
     def do(self) -> Result:
+        try:
+            return self._do()
+        except RealworthyError as error:  # of a kind that crosses processes
+            raise RealworthyError(error.problem, hint=error.hint) from None
+
+    def _do(self) -> Result:
         subject = build_subject(
             Path(self.policy), task=self.task, twin=self.twin, thread_count=1
         )
@@ -159,6 +165,7 @@ def _run_beside(
     """In processes of this machine, each with one thread; the longest parts first."""
     ordered = sorted(parts, key=lambda part: part.kind not in ("coverage", "search"))
     errands = _pack(examination, ordered)
+    others = set(active_children())
     pool = ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=_prepare_worker
     )
@@ -166,7 +173,11 @@ def _run_beside(
         tasks = {pool.submit(errand.do): errand.part for errand in errands}
         for task in as_completed(tasks):
             yield tasks[task], task.result()
-    finally:  # what has not begun is left; what has is seen to its end
+    except BaseException:  # nobody waits for what is under way
+        for child in set(active_children()) - others:
+            child.terminate()
+        raise
+    finally:
         pool.shutdown(cancel_futures=True)
 
 
