@@ -149,9 +149,10 @@ def test_actions_that_are_no_numbers(run: Run, tmp_path: Path):
     write_linear(tmp_path / "bad.onnx", bad)
     plain = msgspec.structs.replace(contract, parity=None)
     (tmp_path / "bad.contract.yaml").write_bytes(msgspec.yaml.encode(plain))
-    found = run("certify", "bad.onnx")
+    found = run("certify", "bad.onnx", "--output", "kept")
     assert found.status == 2
     assert "number" in found.err
+    assert found.files == ()
 
 
 def test_a_foreign_policy_is_told_what_is_missing(

@@ -81,6 +81,7 @@ def certify(
     folder = None if output is None else Path(output)
     kept = Kept(folder, fingerprint(subject, suite, is_asked), overwrite=overwrite)
     findings = _inspect(subject, suite)
+    kept.begin()
     ran = examine_all(
         Examination(subject=subject, suite=suite, is_asked=is_asked),
         kept,

@@ -52,21 +52,31 @@ class Kept:
     def __init__(
         self, folder: Path | None, fingerprint: str, *, overwrite: bool = False
     ) -> None:
-        """Raises where the folder holds another examination's, unless told so."""
+        """Raises where the folder holds another examination's, unless told so.
+
+        Nothing is written before `begin`.
+        """
         self._folder = None if folder is None else folder / _FOLDER
-        if self._folder is None:
-            return
-        mark = self._folder / _MARK
-        is_same = mark.is_file() and mark.read_text() == fingerprint
-        if is_same and not overwrite:
-            return
-        if not overwrite and folder is not None and folder.exists():
+        self._fingerprint = fingerprint
+        self._goes_on = not overwrite and self._is_same()
+        if folder is not None and folder.exists() and not (overwrite or self._goes_on):
             _check_empty(folder)
+
+    def begin(self) -> None:
+        """Makes the folder; answers of the same examination stay."""
+        if self._folder is None or self._goes_on:
+            return
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in self._folder.glob("*.json"):
             path.unlink()
-        with artefacts.writing(mark, overwrite=True) as temporary:
-            temporary.write_text(fingerprint)
+        with artefacts.writing(self._folder / _MARK, overwrite=True) as temporary:
+            temporary.write_text(self._fingerprint)
+
+    def _is_same(self) -> bool:
+        if self._folder is None:
+            return False
+        mark = self._folder / _MARK
+        return mark.is_file() and mark.read_text() == self._fingerprint
 
     def find(self, part: Part) -> Result | None:
         path = self._place(part)

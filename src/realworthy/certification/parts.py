@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -173,6 +174,11 @@ def _run_beside(
         tasks = {pool.submit(errand.do): errand.part for errand in errands}
         for task in as_completed(tasks):
             yield tasks[task], task.result()
+    except BrokenProcessPool:
+        raise RealworthyError(
+            f"One of {workers} processes died, most likely for want of memory.",
+            hint="Try fewer --workers; with --output it goes on where it stopped.",
+        ) from None
     except BaseException:  # nobody waits for what is under way
         for child in set(active_children()) - others:
             child.terminate()
