@@ -33,7 +33,7 @@ from realworthy.tasks.task import Task
 Floats = NDArray[np.float64]
 _ENDS = (0.05, 0.95)
 """Quantiles of the belief between which the widest box lies."""
-_CHUNK = 512
+_CHUNK = 256
 """Worlds that are played at once."""
 
 
