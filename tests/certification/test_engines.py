@@ -92,3 +92,11 @@ def test_a_missing_engine_is_skipped_unless_asked_for(balancing: Subject, monkey
     assert not found.required
     with pytest.raises(RealworthyError, match="not installed"):
         examine_engine(balancing, DRAKE, seed=0, is_asked=True)
+
+
+def test_an_engine_that_was_asked_for_is_missed_before_the_work(monkeypatch):
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    with pytest.raises(RealworthyError, match="'sapien' is not installed") as raised:
+        engines.check_installed(("sapien",))
+    assert "realworthy[sim2sim]" in raised.value.hint
+    engines.check_installed(())

@@ -12,6 +12,7 @@ from realworthy import artefacts
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.conclude import conclude
 from realworthy.certification.condition import Condition
+from realworthy.certification.engines import check_installed
 from realworthy.certification.examine import play_condition
 from realworthy.certification.finding import Finding, check_playable
 from realworthy.certification.interface import check_interface
@@ -126,6 +127,7 @@ def _choose_suite(settings: CertifySettings, subject: Subject) -> Suite:
     for name in settings.engines:
         if name not in known:
             raise UnknownName("engine", name, known, owner="Realworthy")
+    check_installed(settings.engines)
     cells = (*others, *(known[name] for name in settings.engines))
     return msgspec.structs.replace(suite, cells=cells)
 

@@ -6,6 +6,8 @@ most of what engines differ by is how they let bodies sink into each other.
 """
 
 import time
+from collections.abc import Iterable
+from importlib.util import find_spec
 
 import msgspec
 import numpy as np
@@ -77,6 +79,19 @@ def find_hindrance(engine: str) -> str:
         if not is_installed(engine):
             return "it is not installed: pip install 'realworthy[sim2sim]'."
     return ""
+
+
+def check_installed(names: Iterable[str]) -> None:
+    """Raises for the first engine that is not here, before any work is done."""
+    libraries = {"warp": "mujoco_warp", "drake": "pydrake", "sapien": "sapien"}
+    extras = {"warp": "gpu"}
+    for name in names:
+        if find_spec(libraries[name]) is None:
+            extra = extras.get(name, "sim2sim")
+            raise RealworthyError(
+                f"The engine '{name}' is not installed.",
+                hint=f"Try: pip install 'realworthy[{extra}]'",
+            )
 
 
 def find_divergence(
