@@ -21,6 +21,7 @@ from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
 from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
+from realworthy.cli.tour import TourCommand
 from realworthy.cli.train import Train
 from realworthy.cli.view import View
 from realworthy.errors import RealworthyError
@@ -39,6 +40,7 @@ class Command(Protocol):
 
 
 COMMANDS: dict[str, type[Command]] = {
+    "tour": TourCommand,
     "show": Show,
     "convert": Convert,
     "measure": Measure,

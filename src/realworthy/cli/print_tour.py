@@ -1,0 +1,50 @@
+"""The end of a tour in the terminal: who did how well, and what was true."""
+
+from typing import TYPE_CHECKING
+
+from realworthy.cli.printing import emit_note, emit_table
+
+if TYPE_CHECKING:
+    from realworthy.tour import Tour
+
+
+def print_tour(tour: "Tour") -> None:
+    count = tour.fared[0].real.count if tour.fared else 0
+    emit_table(
+        f"Success on the robot, {count} episodes each, faster than real time",
+        (
+            "trained on",
+            "simulated",
+            "real",
+            "95 %",
+            "gap",
+            "certificate",
+            "on the wire",
+        ),
+        [
+            (
+                str(each.way),
+                f"{each.simulated:.0%}",
+                f"{each.real.mean:.0%}",
+                f"{each.real.lower:.0%} … {each.real.upper:.0%}",
+                f"{100 * each.gap:+.0f} points",
+                str(each.certificate.verdict),
+                ""
+                if each.trials is None
+                else f"{sum(each.trials.successes)} of {len(each.trials.successes)}",
+            )
+            for each in tour.fared
+        ],
+    )
+    emit_table(
+        "What was hidden",
+        ("", "published", "calibrated", "±", "truth", "unit"),
+        [
+            (one.name, one.nominal, one.mean, one.sd, one.truth, one.unit)
+            for one in tour.estimates
+        ],
+    )
+    said = "Calibration helped here, beyond doubt."
+    if not tour.helped:
+        said = "Calibration made no sure difference for this truth."
+    emit_note(f"{said} {max(tour.seconds.values(), default=0):.0f} s in all.")

@@ -1,0 +1,98 @@
+"""`realworthy tour`: the whole loop on a robot whose truth is hidden."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile
+
+if TYPE_CHECKING:
+    from realworthy.tour import Tour
+
+
+@dataclass(frozen=True, slots=True)
+class TourCommand:
+    """The whole loop on a robot whose truth is hidden, in minutes, without a GPU."""
+
+    robot: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = (
+        "pendulum"
+    )
+    """Which robot: pendulum."""
+    seed: int = 0
+    """Of the hidden truth, and of everything else that is random."""
+    output: Annotated[
+        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+    ] = None
+    """Where its files go; by default tour_<robot>_<seed>."""
+    no_wire: Flag = False
+    """Leave out the trials in real time."""
+    json: JsonFile = None
+    """Also write the result, for programs."""
+    report: ReportFile = None
+    """Where the page goes; by default report.html in the folder."""
+    overwrite: Flag = False
+    """Replace files of the same names; a folder is never replaced."""
+
+    def run(self) -> int:
+        from realworthy.cli.output import check_report, json_file
+        from realworthy.cli.print_tour import print_tour
+        from realworthy.tour import take_tour
+
+        folder = self.output or Path(f"tour_{self.robot}_{self.seed}")
+        check_report(self.report, self.json, overwrite=self.overwrite)
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            found = take_tour(
+                self.robot,
+                folder=folder,
+                seed=self.seed,
+                with_wire=not self.no_wire,
+                tell=_tell,
+            )
+            save(to_tree(found))
+        from realworthy.tour.page import write_tour
+
+        page = self.report or folder / "report.html"
+        write_tour(found, page, overwrite=self.overwrite)
+        print_tour(found)
+        print(f"{page}")
+        return 0
+
+
+def _tell(step: str, found: str) -> None:
+    from rich.text import Text
+
+    from realworthy.cli.printing import emit
+
+    emit(Text.assemble((f"{step:>10}  ", "bold"), found))
+
+
+def to_tree(tour: "Tour") -> dict[str, object]:
+    """What programs may rely on."""
+    return {
+        "robot": tour.robot.name,
+        "seed": tour.seed,
+        "gap": {
+            "before": tour.gap_before,
+            "after": tour.gap_after,
+            "trials": tour.gap_again,
+        },
+        "diagnosis": None if tour.diagnosis is None else tour.diagnosis.summary,
+        "estimates": tour.estimates,
+        "policies": [
+            {
+                "way": each.way,
+                "simulated": each.simulated,
+                "real": each.real,
+                "gap": each.gap,
+                "verdict": each.certificate.verdict,
+                "certified_lower": each.certificate.success.lower,
+                "trials": None if each.trials is None else each.trials.successes,
+            }
+            for each in tour.fared
+        ],
+        "helped": tour.helped,
+        "truth": tour.truth,
+        "seconds": tour.seconds,
+    }

@@ -1,0 +1,11 @@
+"""The tour: the whole loop on one robot whose truth is hidden, ending on one page.
+
+Here live the robots that it can be taken with, how their hidden truths are drawn, and
+the story from the first recording to the last trial. Every step is a public command of
+its own room; here do not live methods. May import everything but `cli`.
+"""
+
+from realworthy.tour.robots import ROBOTS, TourRobot
+from realworthy.tour.run import Tour, take_tour
+
+__all__ = ["ROBOTS", "Tour", "TourRobot", "take_tour"]

@@ -1,0 +1,165 @@
+"""The page of a tour: how three policies fared, and what was hidden."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from realworthy.gap import Gap
+from realworthy.gap.measure import measure_recording
+from realworthy.recordings import load_recording
+from realworthy.reports.gap_view import GapView
+from realworthy.reports.numbers import Number, Percent, Span
+from realworthy.reports.page import Page, Tone, write_page
+from realworthy.reports.tables import Table, Tile
+from realworthy.tasks.catalogue import TASKS
+from realworthy.tour.run import Fared, Tour
+from realworthy.tour.ways import Way
+from realworthy.twins import load_twin
+
+_WORDS = {
+    Way.NOMINAL: "the twin as published",
+    Way.WIDE: "a wide table around it",
+    Way.CALIBRATED: "the calibrated belief",
+}
+
+
+def write_tour(tour: Tour, path: Path | str, *, overwrite: bool = False) -> None:
+    """One HTML file without links to others, written whole or not at all."""
+    view = TourView(tour)
+    tone: Tone = "good" if tour.helped else "open"
+    page = Page(
+        command="tour",
+        title=tour.robot.name,
+        subtitle=f"{tour.robot.about} Seed {tour.seed}.",
+        warnings=(),
+        tone=tone,
+        verdict=view.verdict,
+        summary=view.summary,
+        tiles=view.tiles,
+    )
+    write_page("tour.html", page, view, path, overwrite=overwrite)
+
+
+@dataclass(frozen=True)
+class TourView:
+    """Tables and plots of a tour."""
+
+    tour: Tour
+
+    @property
+    def verdict(self) -> str:
+        if self.tour.helped:
+            return "Calibration closed the gap"
+        return "Calibration made no sure difference"
+
+    @property
+    def summary(self) -> str:
+        parts = [f"{_WORDS[each.way]} {each.real.mean:.0%}" for each in self.tour.fared]
+        count = self.tour.fared[0].real.count
+        return (
+            f"Success on the robot of policies that were trained on {'; '.join(parts)} "
+            f"({count} episodes each, faster than real time)."
+        )
+
+    @cached_property
+    def tiles(self) -> tuple[Tile, ...]:
+        found = [
+            Tile(
+                label=f"Trained on {_WORDS[each.way]}",
+                value=Percent(each.real.mean),
+                note=Span(each.real.lower, each.real.upper, "%"),
+            )
+            for each in self.tour.fared
+        ]
+        return tuple(found)
+
+    @cached_property
+    def policies(self) -> Table:
+        return Table(
+            caption="Three policies with equal training, on the same hidden robot",
+            columns=(
+                "trained on",
+                "simulated",
+                "real",
+                "95 %",
+                "gap, points",
+                "certificate",
+                "certified at least",
+                "over the wire",
+            ),
+            rows=tuple(self._make_row(each) for each in self.tour.fared),
+        )
+
+    def _make_row(self, each: Fared) -> tuple[str | Number | Percent | Span, ...]:
+        trials = "not tried"
+        if each.trials is not None:
+            good, count = sum(each.trials.successes), len(each.trials.successes)
+            trials = f"{good} of {count}"
+        return (
+            _WORDS[each.way],
+            Percent(each.simulated),
+            Percent(each.real.mean),
+            Span(each.real.lower, each.real.upper, "%"),
+            Number(100 * each.gap),
+            str(each.certificate.verdict),
+            Percent(each.certificate.success.lower),
+            trials,
+        )
+
+    @cached_property
+    def hidden(self) -> Table:
+        return Table(
+            caption="What was hidden, and what the recordings told of it",
+            columns=("", "published", "calibrated", "sd", "truth", "unit"),
+            rows=tuple(
+                (
+                    one.name,
+                    Number(one.nominal),
+                    Number(one.mean),
+                    Number(one.sd),
+                    Number(one.truth),
+                    one.unit or "1",
+                )
+                for one in self.tour.estimates
+            ),
+        )
+
+    @cached_property
+    def causes(self) -> tuple[str, ...]:
+        found = self.tour.diagnosis
+        if found is None:
+            return ()
+        return tuple(
+            f"{name.replace('_', ' ')}: {share:.0%} of the gap"
+            for name, share in found.causes[:4]
+        )
+
+    @cached_property
+    def gap(self) -> GapView:
+        """The first recordings, replayed by the twin before and after."""
+        tour = self.tour
+        kept = sorted((tour.folder / "recordings").glob("first_*.npz"))[:1]
+        drawn = [load_recording(path) for path in kept]
+        twins = (
+            load_twin(TASKS[tour.robot.task].twin),
+            load_twin(str(tour.folder / "calibrated.twin.yaml")),
+        )
+        before, after = (
+            Gap(
+                twin=twin.name,
+                recordings=tuple(measure_recording(twin, one) for one in drawn),
+            )
+            for twin in twins
+        )
+        return GapView(before, after)
+
+    @cached_property
+    def steps(self) -> Table:
+        return Table(
+            caption="When each step had ended; some ran side by side",
+            columns=("step", "after"),
+            rows=tuple(
+                (name, Number(seconds, "s"))
+                for name, seconds in self.tour.seconds.items()
+            ),
+        )

@@ -1,0 +1,36 @@
+"""Hidden truths: repeatable, within their ranges, different from seed to seed."""
+
+import numpy as np
+import pytest
+
+from realworthy.tour.hidden import draw_truth, hide, record_sines
+from realworthy.tour.robots import ROBOTS
+from realworthy.twins import load_twin
+
+
+@pytest.mark.parametrize("robot", ROBOTS.values(), ids=list(ROBOTS))
+def test_truths_lie_where_they_may(robot):
+    twin = load_twin(robot.name)
+    truths = [draw_truth(robot, twin, seed=seed) for seed in range(20)]
+    for seed, truth in enumerate(truths):
+        for name, unknown in robot.unknowns.items():
+            nominal = twin.space[name].nominal if unknown.is_factor else 1.0
+            assert unknown.lower <= truth[name] / nominal <= unknown.upper
+        assert truth == draw_truth(robot, twin, seed=seed)
+    assert truths[0] != truths[1]
+
+
+def test_truths_use_their_whole_range():
+    robot, twin = ROBOTS["pendulum"], load_twin("pendulum")
+    delays = [draw_truth(robot, twin, seed=seed)["all.delay"] for seed in range(200)]
+    upper = robot.unknowns["all.delay"].upper
+    assert np.histogram(delays, bins=4, range=(0, upper))[0].min() > 30
+
+
+def test_recordings_hold_what_was_sent_and_measured():
+    robot, twin = ROBOTS["pendulum"], load_twin("pendulum")
+    first, second = record_sines(robot, hide(robot, twin, seed=3), count=2, seconds=2.0)
+    sent = first.signals["joint.command"]
+    assert np.abs(sent).max() <= robot.push
+    assert np.ptp(first.signals["joint.position"]) > 0.1
+    assert not np.allclose(sent, second.signals["joint.command"])

@@ -1,0 +1,90 @@
+"""A whole tour, small; and what it says of itself."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from realworthy.certification.examine import to_share
+from realworthy.cli.tour import to_tree
+from realworthy.errors import RealworthyError, UnknownName
+from realworthy.tour import ROBOTS, Tour, take_tour
+from realworthy.tour.run import Fared, tour_suite
+from realworthy.tour.ways import Way, choose_worlds
+from realworthy.twins import load_twin
+
+
+def fare(way: Way, successes: int) -> Fared:
+    return Fared(
+        way=way,
+        policy=Path("policy.onnx"),
+        simulated=0.9,
+        certificate=None,  # pyright: ignore[reportArgumentType]
+        real=to_share(successes, 200),
+        trials=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("nominal", "calibrated", "helped"),
+    [(100, 190, True), (185, 190, False), (190, 100, False)],
+)
+def test_help_is_claimed_where_intervals_part(nominal, calibrated, helped):
+    tour = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path())
+    tour.fared = (fare(Way.NOMINAL, nominal), fare(Way.CALIBRATED, calibrated))
+    assert tour.helped is helped
+
+
+def test_the_gap_is_what_simulation_promised_too_much():
+    assert fare(Way.WIDE, 100).gap == pytest.approx(0.4)
+
+
+def test_ways_differ_in_what_they_draw():
+    twin = load_twin("pendulum")
+    assert choose_worlds(twin, Way.NOMINAL).belief is None
+    wide = choose_worlds(twin, Way.WIDE).belief
+    assert wide is not None
+    assert wide.sd["pendulum.mass"] > 0.2 * twin.space["pendulum.mass"].nominal
+    with pytest.raises(RealworthyError, match="not calibrated"):
+        choose_worlds(twin, Way.CALIBRATED)
+
+
+def test_another_robot_or_a_used_folder_is_refused(tmp_path: Path):
+    with pytest.raises(UnknownName, match="pendulum"):
+        take_tour("unicycle", folder=tmp_path / "new")
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(RealworthyError, match="not empty"):
+        take_tour("pendulum", folder=tmp_path)
+
+
+def test_certificates_of_a_tour_hear_another_engine():
+    engines = {cell.condition.engine for cell in tour_suite().cells}
+    assert "sapien" in engines
+
+
+@pytest.mark.slow
+def test_a_small_tour_ends_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Policies that learned next to nothing; every step of the loop is real."""
+    from realworthy.tour.page import write_tour
+
+    small = replace(ROBOTS["pendulum"], steps=20_000, seconds=3.0)
+    monkeypatch.setitem(ROBOTS, "pendulum", small)
+    told: list[str] = []
+    tour = take_tour(
+        "pendulum", folder=tmp_path / "t", tell=lambda step, _: told.append(step)
+    )
+    assert {"record", "measure", "excite", "calibrate", "train", "deploy"} <= {*told}
+    assert [each.way for each in tour.fared] == list(Way)
+    assert tour.gap_after < 0.5 * tour.gap_before
+    for one in tour.estimates:
+        if one.name in tour.truth:
+            assert abs(one.mean - one.truth) < 4 * one.sd + 0.05 * abs(one.truth)
+    assert all(len(each.trials.successes) == 3 for each in tour.fared if each.trials)
+    tree = to_tree(tour)
+    assert tree["truth"] == tour.truth
+    page = tmp_path / "page.html"
+    write_tour(tour, page)
+    assert "What was hidden" in page.read_text()
+    assert page.stat().st_size < 6e6
+    json.dumps(tree["seconds"])
