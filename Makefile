@@ -6,7 +6,7 @@ READY := .venv/.ready
 export REALWORTHY_DATA ?= $(wildcard ../shared/data)
 export MENAGERIE_ROOT ?= $(wildcard ../shared/menagerie)
 
-.PHONY: demo test test-slow check format bench pins clean
+.PHONY: demo test test-slow check format bench docs pins clean
 
 demo: $(READY)         ## the circle on the embedded pendulum, in seconds
 	$(BIN)/python recipes/circle.py
@@ -29,6 +29,10 @@ format: $(READY)
 
 bench: $(READY)        ## every figure we quote, as ratios in one run
 	$(BIN)/python benchmarks/simulators.py
+
+docs: $(READY)         ## the documentation as a site, in build/docs
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 pins: $(READY)         ## constraints.txt from what is installed now
 	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --all --exclude-editable | sed 's/^\(torch==[0-9.]*\)+cpu/\1/' | grep -v '^setuptools=='; } > constraints.tmp

@@ -50,3 +50,10 @@ def test_the_readme_is_about_every_page():
     readme = PAGES[0].read_text("utf-8")
     for page in PAGES[1:]:
         assert f"docs/{page.name}" in readme, page.name
+
+
+def test_the_site_leads_to_every_page():
+    """Names in mkdocs.yml that do not exist are found by `make docs`."""
+    tree = (PROJECT / "mkdocs.yml").read_text("utf-8")
+    missing = [page.name for page in PAGES[1:] if page.name not in tree]
+    assert not missing
