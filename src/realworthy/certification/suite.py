@@ -132,8 +132,8 @@ def default_suite(*, is_costly: bool = False) -> Suite:
         batch=32,
         cells=cells,
         margins=tuple(msgspec.structs.replace(m, episodes=24) for m in _MARGINS),
-        search=Search(evaluations=64, episodes=4),
-        coverage=Coverage(realities=40),
+        search=Search(evaluations=48, episodes=4),
+        coverage=Coverage(realities=40, scales=(1.0, 0.6, 0.3)),
     )
 
 
