@@ -47,6 +47,12 @@ class Examination:
         found += [Part("search", 0)] if suite.search is not None else []
         return tuple(found)
 
+    def is_long(self, part: Part) -> bool:
+        """Whether it takes much longer than most."""
+        if part.kind == "cell":
+            return self.suite.cells[part.place].condition.engine != "mujoco"
+        return part.kind in ("coverage", "search")
+
     def examine(self, part: Part) -> Result:
         subject, suite = self.subject, self.suite
         bar, seed = suite.bar, suite.seed
@@ -164,7 +170,7 @@ def _run_beside(
     examination: Examination, parts: Sequence[Part], workers: int
 ) -> Iterator[tuple[Part, Result]]:
     """In processes of this machine, each with one thread; the longest parts first."""
-    ordered = sorted(parts, key=lambda part: part.kind not in ("coverage", "search"))
+    ordered = sorted(parts, key=lambda part: not examination.is_long(part))
     errands = _pack(examination, ordered)
     others = set(active_children())
     pool = ProcessPoolExecutor(
