@@ -128,9 +128,13 @@ def default_suite(*, is_costly: bool = False) -> Suite:
     cells = (*_EVERYDAY, *_NUMERICS, *_ENGINES, *_ACTUATORS, *_SENSORS, *_STRESS)
     if not is_costly:
         return Suite(cells=cells, margins=_MARGINS, search=Search())
+    few = (
+        msgspec.structs.replace(c, episodes=4) if c.group == "engine" else c
+        for c in cells
+    )
     return Suite(
         batch=32,
-        cells=cells,
+        cells=tuple(few),
         margins=tuple(msgspec.structs.replace(m, episodes=24) for m in _MARGINS),
         search=Search(evaluations=48, episodes=4),
         coverage=Coverage(realities=40, scales=(1.0, 0.6, 0.3)),
