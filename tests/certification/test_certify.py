@@ -113,11 +113,7 @@ def test_an_interrupted_run_goes_on_to_the_same_certificate(
         drive, settings=TWO, output=tmp_path, follow=lambda name, _: seen.append(name)
     )
     assert seen == ["late"]
-    again = certify(
-        drive, settings=TWO, output=tmp_path, follow=lambda name, _: seen.append(name)
-    )
-    assert seen == ["late"]
-    assert drop_times(found) == drop_times(again)
+    assert load_certificate(tmp_path / "certificate.json") == found
     assert [cell.share.successes for cell in found.cells if cell.share] == [16, 16]
 
 

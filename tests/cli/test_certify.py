@@ -59,7 +59,7 @@ def test_a_pass_is_status_0(run: Run, drive: Path, tmp_path: Path):
 def test_a_failure_is_status_1_and_can_be_looked_at(
     run: Run, drive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(regression, "_PAIRS", 16)
+    monkeypatch.setattr(regression, "_PAIRS", 8)
     contract = load_contract(drive)
     lazy = np.zeros((contract.width, 2), np.float32)
     write_policy(tmp_path / "lazy.onnx", contract, lazy)
