@@ -9,6 +9,7 @@ from realworthy.errors import RealworthyError, UnknownName
 from realworthy.learning.export import export_policy
 from realworthy.learning.networks import Activation, Actor, Mlp
 from realworthy.policies import ActionMap, Linear, Pilot, load_policy
+from realworthy.policies.contract import DriveGains
 from realworthy.realities import StandIn, load_reality
 from realworthy.robots import Command, RobotInfo, State
 from tests.policies.actors import actor, write
@@ -108,6 +109,42 @@ def test_inputs_stay_within_what_was_trained(policy_path):
     with pytest.raises(UnknownName, match=r"no input 'command\.foward'"):
         pilot.set_inputs({"command.foward": 0.0})
     assert pilot.inputs == {"command.forward": 0.25}
+
+
+def test_a_command_that_no_action_moves_rests(tmp_path):
+    """A gripper between two joints: the policy's numbers go round it."""
+    resting = {"gripper.command": 0.7}
+    gains = {j: DriveGains(kp=20.0, kd=1.0) for j in (*JOINTS, "gripper")}
+    path = tmp_path / "leg.onnx"
+    write(path, actor(), contract(resting=resting, gains=gains))
+    info = robot((JOINTS[0], "gripper", *JOINTS[1:]))
+    plain, pilot = Pilot(load_policy(path), info), Pilot(load_policy(path), info)
+    sent = pilot.act(state(info, 0))
+    assert sent[1] == 0.7
+    assert np.delete(sent, 1) == pytest.approx(
+        np.array(ACTION.offset) + np.array(ACTION.scale) * pilot.used
+    )
+    assert plain.act(state(info, 0)).tolist() == sent.tolist()
+
+
+@pytest.mark.parametrize(
+    ("resting", "complaint"),
+    [
+        ({"hip.command": 0.0}, "'hip.command' is moved by the action"),
+        ({"tail.command": float("nan")}, "some are not numbers"),
+        ({"tail.command": 0.0}, "there are none of 'tail'"),
+    ],
+)
+def test_what_rests_is_checked(resting, complaint):
+    with pytest.raises(RealworthyError, match=complaint):
+        contract(resting=resting)
+
+
+def test_a_robot_must_have_what_rests():
+    gains = {j: DriveGains(kp=20.0, kd=1.0) for j in (*JOINTS, "tail")}
+    with_tail = contract(resting={"tail.command": 0.0}, gains=gains)
+    (misfit,) = with_tail.find_misfits(robot())
+    assert "lets rest" in misfit
 
 
 def test_a_robot_that_does_not_fit_gets_no_pilot(policy_path):

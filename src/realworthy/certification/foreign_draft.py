@@ -89,6 +89,9 @@ def _take_from_task(
         else:
             tree[key] = msgspec.to_builtins(getattr(expected, key))
             notes.assume(key, f"Taken from task '{expected.task}'.")
+    if expected is not None and expected.resting and "action" in tree:
+        tree["resting"] = dict(expected.resting)
+        notes.assume("resting", f"Taken from task '{expected.task}'.")
 
 
 def _take_from_notes(

@@ -140,11 +140,10 @@ def stop_now(guarded: Guarded) -> str:
 
 def find_pose(guarded: Guarded, pilot: Pilot) -> Floats | None:
     """(commands,) of a zero action, where those are positions; None otherwise."""
-    action = pilot.policy.contract.action
     if guarded.drives.kind != "position":
         return None
-    by_name = dict(zip(action.commands, action.offset, strict=True))
-    return np.array([by_name[name] for name in guarded.drives.commands])
+    rest = pilot.policy.contract.rest_commands
+    return np.array([rest[name] for name in guarded.drives.commands])
 
 
 def _run(

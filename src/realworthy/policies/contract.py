@@ -1,5 +1,6 @@
 """What a policy expects of a robot, and what is known of it: a policy's metadata."""
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -162,6 +163,9 @@ class Contract(_Part, frozen=True, kw_only=True):
     """By name; empty for a policy that is told nothing."""
     delays: Delays
     conventions: Conventions
+    resting: dict[str, float] = {}
+    """Commands that no action moves, such as a gripper's, and where they stay [the
+    command's unit]."""
     envelope: dict[str, Spread] = {}
     """Physical number → values it was trained on; outside them nothing is promised."""
     evaluation: Evaluation | None = None
@@ -183,6 +187,12 @@ class Contract(_Part, frozen=True, kw_only=True):
     def command_owners(self) -> tuple[str, ...]:
         """What each command is sent to: joints or actuators, in the action's order."""
         return tuple(name.partition(".command")[0] for name in self.action.commands)
+
+    @property
+    def rest_commands(self) -> dict[str, float]:
+        """Every command of a zero action [its unit]."""
+        moved = zip(self.action.commands, self.action.offset, strict=True)
+        return {**dict(moved), **self.resting}
 
     def find_misfits(self, info: RobotInfo) -> tuple[str, ...]:
         """What this policy needs and a robot does not have, a sentence each."""
@@ -212,8 +222,11 @@ class Contract(_Part, frozen=True, kw_only=True):
                 has = ", ".join(info.commands)
                 yield f"It takes no command '{name}'; it takes {has}."
         for name in info.commands:
-            if name not in self.action.commands:
+            if name not in self.action.commands and name not in self.resting:
                 yield f"It needs a command '{name}', which the policy does not give."
+        for name in self.resting:
+            if name not in info.commands:
+                yield f"It takes no command '{name}', which the policy lets rest."
         if info.command_kind not in (self.command_kind, None):
             yield (
                 f"Its commands are of kind {info.command_kind}; the policy's are of"
@@ -224,13 +237,12 @@ class Contract(_Part, frozen=True, kw_only=True):
             yield f"It takes {info.rate:g} commands/s; the policy gives {rate:g}."
         ends = zip(info.commands, info.command_lower, info.command_upper, strict=True)
         for name, lower, upper in ends:
-            if name in self.action.commands:
-                rest = self.action.offset[self.action.commands.index(name)]
-                if not lower <= rest <= upper:
-                    yield (
-                        f"'{name}' of a zero action is {rest:g}, outside the robot's"
-                        f" {lower:g} … {upper:g}."
-                    )
+            rest = self.rest_commands.get(name, lower)
+            if not lower <= rest <= upper:
+                yield (
+                    f"'{name}' of a zero action is {rest:g}, outside the robot's"
+                    f" {lower:g} … {upper:g}."
+                )
 
     def _find_problems(self) -> Iterator[str]:
         """What contradicts itself, the first of which is worth an error."""
@@ -247,8 +259,13 @@ class Contract(_Part, frozen=True, kw_only=True):
                 yield f"action.{field} has {len(values)} entries, not one per command."
         if not self.terms:
             yield "terms: there are none."
-        owners = self.command_owners
-        if self.command_kind == "position" and (missing := {*owners} - {*self.gains}):
+        if both := {*self.resting} & {*self.action.commands}:
+            yield f"resting: '{min(both)}' is moved by the action."
+        if not all(map(math.isfinite, self.resting.values())):
+            yield "resting: some are not numbers."
+        resting = (name.partition(".command")[0] for name in self.resting)
+        owners = {*self.command_owners, *resting}
+        if self.command_kind == "position" and (missing := owners - {*self.gains}):
             yield f"gains: there are none of '{min(missing)}', which takes positions."
         if unknown := {*self.limits} - {*self.joints}:
             yield f"limits: '{min(unknown)}' is not among the joints."

@@ -42,7 +42,9 @@ class Pilot:
         self._parts = [slice(*pair) for pair in pairwise(ends)]
         self._last = slice(len(measured), len(measured) + self._map.width)
         self._given = slice(self._last.stop, len(names))
-        self._order = [self._map.commands.index(name) for name in info.commands]
+        given = (*self._map.commands, *contract.resting)
+        self._resting = np.array(list(contract.resting.values()))
+        self._order = [given.index(name) for name in info.commands]
         self._feeds_raw = contract.conventions.action_feedback == "raw"
         self.reset()
 
@@ -78,4 +80,5 @@ class Pilot:
         self.observation = self._observer.observe(self._row)
         self.action = self.policy.act(self.observation).astype(np.float64)
         self.used = self._map.smooth(self.action, self.used)
-        return self._map.compute(self.used)[self._order]
+        moved = self._map.compute(self.used)
+        return np.concatenate((moved, self._resting))[self._order]

@@ -24,8 +24,9 @@ def build_contract(worlds: TaskWorlds) -> Contract:
     task, bound = worlds.task, worlds.bound
     lines = {line.signal: line for line in describe_commands(bound)}
     moved = [lines[name] for name in task.action.commands]
-    joints = _list_joints(worlds, moved)
     kinds: set[CommandKind] = {line.kind for line in moved}
+    still = [x for x in lines.values() if x not in moved and x.kind in kinds]
+    joints = _list_joints(worlds, [*moved, *still])
     if len(kinds) > 1:
         found = ", ".join(sorted(kinds))
         raise RealworthyError(f"Task '{task.name}' has commands of kinds {found}.")
@@ -40,7 +41,8 @@ def build_contract(worlds: TaskWorlds) -> Contract:
         period=worlds.period,
         substeps=worlds.simulator.substeps,
         command_kind=kinds.pop(),
-        gains=_list_gains(worlds, moved),
+        gains=_list_gains(worlds, [*moved, *still]),
+        resting=_list_resting(worlds, still),
         limits=_list_limits(worlds, joints),
         inputs={
             one.name: InputRange(
@@ -87,6 +89,13 @@ def _list_gains(worlds: TaskWorlds, moved: list[CommandLine]) -> dict[str, Drive
             kd = space[damping].nominal if damping in space else 0.0
             found[owner] = DriveGains(kp=space[f"{owner}.kp"].nominal, kd=kd)
     return found
+
+
+def _list_resting(worlds: TaskWorlds, still: list[CommandLine]) -> dict[str, float]:
+    """Where the task leaves commands that it does not move."""
+    names = worlds.simulator.commands
+    home = worlds.bound.compiled.nominal("own.initial_ctrl")
+    return {line.signal: float(home[names.index(line.signal)]) for line in still}
 
 
 def _list_limits(worlds: TaskWorlds, joints: tuple[str, ...]) -> dict[str, JointLimits]:

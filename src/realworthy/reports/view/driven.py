@@ -38,7 +38,7 @@ class PolicyPlay(Play):
         self.world = World(_build(twin, space, period))
         self.period = self.world.simulator.period
         self.inputs = policy.contract.inputs
-        commands = policy.contract.action.commands
+        commands = (*policy.contract.action.commands, *policy.contract.resting)
         self._pilot = Pilot(policy, self.world.describe_for(commands))
         self._places = self.world.find_places(commands)
         self._home = np.array(self.world.bound.compiled.own["own.initial_ctrl"])

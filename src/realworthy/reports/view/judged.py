@@ -59,7 +59,8 @@ class TaskPlay(Play):
         simulator = self._worlds.simulator
         assert isinstance(simulator, MujocoCpu)
         self.world, self.period = World(simulator), self._worlds.period
-        info = self.world.describe_for(task.action.commands)
+        resting = () if policy is None else policy.contract.resting
+        info = self.world.describe_for((*task.action.commands, *resting))
         self._pilot = None if policy is None else Pilot(policy, info)
         self._reference = None
         if policy is None:
