@@ -80,7 +80,7 @@ def test_a_small_tour_ends_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for one in tour.estimates:
         if one.name in tour.truth:
             assert abs(one.mean - one.truth) < 4 * one.sd + 0.05 * abs(one.truth)
-    assert all(len(each.trials.successes) == 3 for each in tour.fared if each.trials)
+    assert all(each.trials is not None for each in tour.fared)
     tree = to_tree(tour)
     assert tree["truth"] == tour.truth
     page = tmp_path / "page.html"

@@ -301,8 +301,8 @@ class _Story:
         found = {way: deployment.finish() for way, deployment in under_way.items()}
         self._tick("deploy")
         for way, trials in found.items():
-            good = sum(trials.successes)
-            self.tell("deploy", f"{way}: {good} of {TRIALS} trials over the wire.")
+            good, count = sum(trials.successes), len(trials.successes)
+            self.tell("deploy", f"{way}: {good} of {count} trials over the wire.")
         return found
 
     def _judge(self, policy: Path) -> Share:
@@ -311,11 +311,12 @@ class _Story:
         return to_share(found.success_count, found.valid_count)
 
     def _measure_again(self, trials: dict[Way, RealTrials]) -> None:
-        if Way.CALIBRATED not in trials:
+        own = trials.get(Way.CALIBRATED)
+        if own is None or not own.recordings:
             return
-        twin = load_twin(str(self.calibrated))
-        found = measure(twin, trials[Way.CALIBRATED].load())
+        found = measure(load_twin(str(self.calibrated)), own.load())
         self.tour.gap_again = found.replay.position_rmse
+        self.tell("measure", f"Its own trials: off by {self.tour.gap_again:.3g} rad.")
 
     def _tick(self, step: str) -> None:
         now = time.perf_counter()
