@@ -6,12 +6,13 @@ import pytest
 
 from realworthy.certification.suite import (
     SUITES,
+    Coverage,
     default_suite,
     load_suite,
     quick_suite,
     save_suite,
 )
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, RealworthyError
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -59,3 +60,10 @@ def test_a_mistake_is_named(text: str, said: str, tmp_path: Path):
     with pytest.raises(BadFile) as raised:
         load_suite(path)
     assert said in str(raised.value)
+
+
+def test_too_few_realities_are_refused_before_any_work():
+    assert Coverage(realities=29, scales=(1.0,)).fewest == 29  # 0.9^29 < 5 %
+    assert Coverage().fewest == 42  # 0.9^42 < 5 % / 4
+    with pytest.raises(RealworthyError, match="Draw 42 or more"):
+        Coverage(realities=41)

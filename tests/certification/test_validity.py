@@ -61,7 +61,7 @@ def test_a_policy_that_always_succeeds_covers_all(balancing: Subject, pretend):
     assert found.verdict is Verdict.PASS
     assert found.validity is not None
     assert found.validity.scale == 1.0
-    assert found.validity.lower > 0.95
+    assert found.validity.lower > 0.93  # four boxes share the error of 5 %
     assert played.count == 48 * 16
     names, lower, upper = find_box(balancing)
     limits = found.validity.parameters

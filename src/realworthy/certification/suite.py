@@ -3,6 +3,7 @@
 `*.suite.yaml` holds a suite; `default_suite` and `quick_suite` are ours.
 """
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from msgspec import Meta
 from realworthy import artefacts
 from realworthy.certification.condition import Condition
 from realworthy.certification.results import Group
+from realworthy.errors import RealworthyError
 from realworthy.twins.variants import Variant
 
 SCHEMA = 1
@@ -70,13 +72,29 @@ class Search(_Part, frozen=True, kw_only=True):
 class Coverage(_Part, frozen=True, kw_only=True):
     """How validity is shown: realities drawn within its limits, episodes in each."""
 
-    realities: Annotated[int, Meta(ge=29)] = 64
-    """29 is the fewest from which 90 % of realities can be spoken of."""
+    realities: _Count = 64
+    """29 is the fewest from which 90 % of realities can be spoken of with 95 %
+    confidence; 42 where four boxes are tried."""
     episodes: _Count = 16
     scales: tuple[Annotated[float, Meta(gt=0, le=1)], ...] = (1.0, 0.7, 0.45, 0.25)
     """Shares of the believed ranges that are tried, the widest first."""
     content: _Bar = 0.9
     confidence: _Bar = 0.95
+
+    def __post_init__(self) -> None:
+        if self.realities < self.fewest:
+            raise RealworthyError(
+                f"coverage: {self.realities} realities show nothing of "
+                f"{self.content:.0%} of them with {self.confidence:.0%} confidence, "
+                f"trying {len(self.scales)} boxes.",
+                hint=f"Draw {self.fewest} or more, or try fewer scales.",
+            )
+
+    @property
+    def fewest(self) -> int:
+        """Realities from which on all of them doing well shows anything."""
+        error = (1 - self.confidence) / max(len(self.scales), 1)
+        return math.ceil(math.log(error) / math.log(self.content))
 
 
 class Budgets(_Part, frozen=True, kw_only=True):
@@ -137,14 +155,14 @@ def default_suite(*, is_costly: bool = False) -> Suite:
         cells=tuple(few),
         margins=tuple(msgspec.structs.replace(m, episodes=24) for m in _MARGINS),
         search=Search(evaluations=48, episodes=4),
-        coverage=Coverage(realities=40, scales=(1.0, 0.6, 0.3)),
+        coverage=Coverage(realities=48, scales=(1.0, 0.6, 0.3)),
     )
 
 
 def quick_suite() -> Suite:
     """What decides most, in seconds for a classic task."""
     cells = (*_EVERYDAY, *_NUMERICS[:2], _ENGINES[-1])
-    coverage = Coverage(realities=40, scales=(1.0, 0.5, 0.25))
+    coverage = Coverage(realities=48, scales=(1.0, 0.5, 0.25))
     return Suite(name="quick", cells=cells, margins=_MARGINS[:1], coverage=coverage)
 
 

@@ -89,6 +89,14 @@ def find_box(subject: Subject) -> tuple[tuple[str, ...], Floats, Floats]:
     return belief.space.names, np.minimum(low, nominal), np.maximum(high, nominal)
 
 
+def find_confidence(coverage: Coverage) -> float:
+    """Of each box, so that the one that is chosen holds with the confidence asked for.
+
+    The first that reaches the bar is taken: every attempt is a chance to be lucky.
+    """
+    return 1 - (1 - coverage.confidence) / len(coverage.scales)
+
+
 def spread_evenly(count: int, width: int, *, seed: int) -> Floats:
     """(count, width) in (0, 1): a scrambled Sobol sequence, cut to `count`."""
     from scipy.stats.qmc import Sobol
@@ -155,8 +163,13 @@ class _Realities:
             success,
             np.full(len(success), self._each),
             content=self._coverage.content,
-            confidence=self._coverage.confidence,
+            confidence=find_confidence(self._coverage),
         )
+
+    @property
+    def confidence(self) -> float:
+        """Of the whole choice among boxes."""
+        return self._coverage.confidence
 
     @property
     def mean(self) -> float:
@@ -260,5 +273,5 @@ def _describe(scale: float, played: _Realities, bar: float) -> str:
         f"In {where} the believed ranges {played.mean:.1%} of episodes succeed, in the "
         f"worst of {bound.reality_count} realities {played.worst:.1%}; "
         f"{bound.content:.0%} of realities show at least {bound.lower:.1%} "
-        f"({bound.confidence:.0%} confidence, wanted {bar:.0%})."
+        f"({played.confidence:.0%} confidence, wanted {bar:.0%})."
     )
