@@ -149,3 +149,11 @@ def test_at_most_a_tenth_of_forty_realities_fall_below_the_bound(
 ):
     subject = request.getfixturevalue(name)
     assert try_inside(subject, Coverage(), count=40, episodes=100) <= 4
+
+
+def test_limits_that_were_not_shown_cover_nothing(balancing: Subject, pretend):
+    pretend(lambda e: np.zeros(len(e), np.bool_))
+    failed = certify_limits(balancing, COVERAGE)
+    inside = next(draw_realities(failed, 1, seed=0))
+    assert "not shown to work" in failed.find_uncovered(inside)[0]
+    assert not any("are covered" in warning for warning in failed.warnings)

@@ -69,6 +69,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         Needs the truth of the reality, so it is for stand-ins: of a robot one knows
         only its calibrated belief.
         """
+        if self.coverage is not None and self.coverage.verdict is not Verdict.PASS:
+            return ("The policy was not shown to work in any limits.",)
         if self.validity is None:
             return ("The certificate covers nothing.",)
         return tuple(find_uncovered(self.validity, reality))

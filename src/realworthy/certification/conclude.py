@@ -117,10 +117,11 @@ def _find_warnings(
                 yield f"{words} was seen in {count} of {cell.share.count} episodes."
     if ran.worst is not None and ran.worst.is_failure:
         yield f"worst case: {ran.worst.about}"
-    scale = 1.0
-    if ran.coverage is not None and ran.coverage.validity is not None:
-        scale = ran.coverage.validity.scale
-    if scale < 1:
+    coverage = ran.coverage
+    if coverage is None or coverage.validity is None:
+        return
+    scale = coverage.validity.scale
+    if coverage.verdict is Verdict.PASS and scale < 1:
         yield f"validity: only {scale:.0%} of the believed ranges are covered."
 
 

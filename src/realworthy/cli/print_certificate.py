@@ -91,6 +91,12 @@ def _make_row(cell: "CellResult") -> tuple[Text | str, ...]:
     )
 
 
+def _say_limits(found: "Certificate") -> str:
+    if found.coverage is not None and found.coverage.verdict != "pass":
+        return "Tried, and not shown to work in"
+    return "Valid for"
+
+
 def _print_validity(found: "Certificate") -> None:
     validity = found.validity
     if validity is None:
@@ -100,7 +106,7 @@ def _print_validity(found: "Certificate") -> None:
         for name, limits in validity.parameters.items()
     ]
     emit_table(
-        f"Valid for ({validity.scale:.0%} of the believed ranges)",
+        f"{_say_limits(found)} ({validity.scale:.0%} of the believed ranges)",
         ("", "from", "to", "nominal", "unit"),
         rows[:_MOST],
     )
