@@ -1,5 +1,7 @@
 """The parts of an examination: run here, in other processes, or through Ray; kept."""
 
+import contextlib
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -177,7 +179,8 @@ def _run_beside(
         workers, mp_context=get_context("spawn"), initializer=_prepare_worker
     )
     try:
-        tasks = {pool.submit(errand.do): errand.part for errand in errands}
+        with _one_thread_each():  # processes begin here, and take it with them
+            tasks = {pool.submit(errand.do): errand.part for errand in errands}
         for task in as_completed(tasks):
             yield tasks[task], task.result()
     except BrokenProcessPool:
@@ -191,6 +194,22 @@ def _run_beside(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Libraries of linear algebra in processes that begin now use one thread."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _prepare_worker() -> None:
