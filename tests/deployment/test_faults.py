@@ -170,7 +170,9 @@ def test_a_commander_that_is_killed_leaves_a_robot_that_brakes_within_120_ms():
         killed = time.monotonic()
         while "damp" not in times and time.monotonic() < killed + 2:
             time.sleep(0.005)
-        assert 0.1 <= times["damp"] - times["write"] <= 0.12 + 0.03  # busy cores
+        # a command is written a moment after it came, from when the robot counts
+        silent = times["damp"] - times["write"]
+        assert 0.09 <= silent <= 0.12 + 0.03  # busy cores
         assert robot.read().mode is Mode.DAMP
         assert server.damped == 1
     finally:
