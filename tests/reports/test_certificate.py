@@ -324,7 +324,9 @@ def test_the_order_is_verdict_reasons_bounds_warnings_limits(page, failed):
     # the page's title repeats the verdict, so places are sought one after another
     place = 0
     for part in parts:
-        place = page.text.index(part, place) + len(part)
+        found = page.text.find(part, place)
+        assert found >= place, f"'{part}' is not where it belongs"
+        place = found + len(part)
 
 
 def test_reasons_come_before_any_number(page: Parsed, failed: Certificate):

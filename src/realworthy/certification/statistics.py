@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError
+from realworthy.gap.counting import MOST, find_fewest
 from realworthy.gap.grades import Grade, compute_look_level, grade_transfer
 from realworthy.gap.intervals import (
     Interval,
@@ -22,7 +23,6 @@ from realworthy.gap.intervals import (
 )
 
 Floats = NDArray[np.float64]
-_MOST_EPISODES = 1_000_000
 _FEWEST_PAIRS = 8
 
 
@@ -98,17 +98,7 @@ def estimate_more(
         total = count + more
         return _decide(rate * total, total, bar, level) is not Verdict.INSUFFICIENT
 
-    if is_settled(0):
-        return 0
-    low, high = 0, 1
-    while not is_settled(high):
-        low, high = high, 2 * high
-        if high > _MOST_EPISODES:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_settled(middle) else (middle, high)
-    return high
+    return find_fewest(is_settled)
 
 
 def _decide(successes: float, count: int, bar: float, level: float) -> Verdict:
@@ -243,7 +233,7 @@ def _count_pairs(
         return None
     needed = math.ceil(count * (half / room) ** 2)
     more = max(needed, _FEWEST_PAIRS, count + 1) - count
-    return more if more <= _MOST_EPISODES else None
+    return more if more <= MOST else None
 
 
 def compute_cvar(values: ArrayLike, *, share: float = 0.1) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from realworthy.errors import RealworthyError
+from realworthy.gap.counting import find_fewest
 from realworthy.gap.intervals import (
     Interval,
     compute_mean_bootstrap,
@@ -29,7 +30,6 @@ POOR = 0.30
 READY = 0.95
 """Success in simulation from which a gap says something about reality."""
 FEWEST_POLICIES = 5
-_MOST_EPISODES = 1_000_000
 
 Letter = Literal["A", "B", "D", "insufficient"]
 
@@ -208,17 +208,7 @@ def _count_missing(
         interval = _bound_gap(sim * sims, sims, real * reals, reals, level)
         return _choose_letter(interval) == wanted
 
-    if is_shown(0):
-        return 0
-    low, high = 0, 1
-    while not is_shown(high):
-        low, high = high, 2 * high
-        if high > _MOST_EPISODES:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_shown(middle) else (middle, high)
-    return high
+    return find_fewest(is_shown)
 
 
 def _bound_gap(
