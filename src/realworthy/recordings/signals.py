@@ -38,6 +38,7 @@ UNITS = {
     "yaw": "rad",
 }
 _LINEAR = {"position": "m", "velocity": "m/s", "acceleration": "m/s²"}
+_SLIDING = {"position": "m", "velocity": "m/s", "torque": "N"}
 _NAME = re.compile(r"[^.\s]([^.\n\r]*[^.\s])?(\.[^.\s]([^.\n\r]*[^.\s])?)*")
 
 
@@ -67,6 +68,18 @@ def unit_of(name: str, command_kind: str | None = None) -> str:
     if "command" in owner and last not in ("position", "velocity", "torque"):
         return ""
     return UNITS.get(last, "")
+
+
+def unit_of_command(kind: str, *, slides: bool | None) -> str:
+    """SI unit of a command of this kind to a joint that slides, or turns.
+
+    None: it drives no joint, or one that is not known; both units where they differ.
+    """
+    turning = UNITS[kind]
+    sliding = _SLIDING.get(kind, turning)
+    if slides is None and sliding != turning:
+        return f"{turning} or {sliding}"
+    return sliding if slides else turning
 
 
 def quaternions(names: Iterable[str]) -> list[str]:

@@ -39,6 +39,20 @@ def test_nothing_moves_while_nobody_looks():
     viewer.close()
 
 
+def test_what_is_asked_for_is_done_though_nobody_looks():
+    """And asking does not keep a processor busy until somebody comes."""
+    session = build_session(load_twin("pendulum"))
+    viewer = Viewer(session, port=0)
+    session.ask(lambda: session.set_value("joint.damping", 0.3))
+    spent = time.process_time()
+    viewer.run(1.0)
+    assert time.process_time() - spent < 0.2
+    field = session.play.world.simulator.field("dof_damping")
+    assert field[0, 0] == pytest.approx(0.3)
+    assert (session.clock, viewer.frame_count) == (0.0, 0)
+    viewer.close()
+
+
 def test_another_play_can_be_chosen_and_comes_with_its_own_scene(swing: Recording):
     session = build_session(load_twin("pendulum"), recordings=[swing])
     viewer = Viewer(session, port=0)

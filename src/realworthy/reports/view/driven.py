@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from realworthy.parameters import ParameterSpace
 from realworthy.policies import Pilot, Policy
 from realworthy.policies.contract import InputRange
-from realworthy.reports.view.play import Play, Reading, Verdict
+from realworthy.reports.view.play import Play, Reading, Verdict, read_world
 from realworthy.reports.view.world import World
-from realworthy.simulators import MujocoCpu, Outcome
+from realworthy.simulators import MujocoCpu
 from realworthy.simulators.replay import bind_at
 from realworthy.twins import Twin, bind
 
@@ -49,7 +49,7 @@ class PolicyPlay(Play):
         self._command[self._places] = self._pilot.act(self.world.state())
         self.world.simulator.step(self._command[None])
         self.time += self.period
-        return end_if_diverged(self)
+        return self.end_if_diverged()
 
     def restart(self) -> None:
         self.time = 0.0
@@ -63,9 +63,6 @@ class PolicyPlay(Play):
     def tell(self, inputs: Mapping[str, float]) -> None:
         defaults = {name: each.default for name, each in self.inputs.items()}
         self._pilot.set_inputs({**defaults, **inputs})
-
-    def push(self, speed: float) -> None:
-        self.world.push(speed)
 
     def read(self) -> Reading:
         return read_world(self.world, self.time, self._command)
@@ -93,7 +90,7 @@ class HoldPlay(Play):
     def step(self) -> Verdict | None:
         self.world.simulator.step(self._command[None])
         self.time += self.period
-        return end_if_diverged(self)
+        return self.end_if_diverged()
 
     def restart(self) -> None:
         self.time = 0.0
@@ -108,16 +105,12 @@ class HoldPlay(Play):
         for name, value in inputs.items():
             self._command[signals.index(name)] = value
 
-    def push(self, speed: float) -> None:
-        self.world.push(speed)
-
     def read(self) -> Reading:
         return read_world(self.world, self.time, self._command)
 
     def _list_inputs(self) -> dict[str, InputRange]:
         if len(self.world.lines) > DRIVEN_COUNT:
             return {}
-        units = {"torque": "N·m", "velocity": "rad/s", "voltage": "V"}
         found = {}
         for line, home in zip(self.world.lines, self._home.tolist(), strict=True):
             lower = line.lower if np.isfinite(line.lower) else home - _OPEN
@@ -126,30 +119,9 @@ class HoldPlay(Play):
                 lower=min(lower, home),
                 upper=max(upper, home),
                 default=home,
-                unit=units.get(line.kind, "rad or m"),
+                unit=self.world.find_unit(line),
             )
         return found
-
-
-def end_if_diverged(play: Play) -> Verdict | None:
-    """Begins anew where the physics has lost itself."""
-    if play.world.simulator.array("outcome")[0] != Outcome.DIVERGED:
-        return None
-    verdict = Verdict(f"physics diverged after {play.time:.1f} s", is_good=False)
-    play.restart()
-    return verdict
-
-
-def read_world(world: World, time: float, command: Floats) -> Reading:
-    """The present moment of a world without a recording."""
-    state = world.state()
-    return Reading(
-        time=time,
-        position=state.position,
-        torque=state.torque,
-        command=world.find_commands(command),
-        recorded=np.full(len(world.joints), np.nan),
-    )
 
 
 def find_goal(told: Mapping[str, float]) -> Floats | None:

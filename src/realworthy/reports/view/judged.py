@@ -10,8 +10,8 @@ from realworthy.parameters import Belief, IndependentBelief, ParameterSpace
 from realworthy.parameters.marginals import Fixed
 from realworthy.policies import Pilot, Policy
 from realworthy.policies.contract import InputRange
-from realworthy.reports.view.driven import find_goal, read_world
-from realworthy.reports.view.play import Play, Reading, Verdict
+from realworthy.reports.view.driven import find_goal
+from realworthy.reports.view.play import Play, Reading, Verdict, read_world
 from realworthy.reports.view.world import World
 from realworthy.simulators import MujocoCpu
 from realworthy.tasks.environment import Step
@@ -94,7 +94,7 @@ class TaskPlay(Play):
         self._told = dict(inputs)
 
     def push(self, speed: float) -> None:
-        self.world.push(speed)
+        super().push(speed)
         self._worlds.scene.renew()
 
     def read(self) -> Reading:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from realworthy.policies.contract import InputRange
 from realworthy.reports.view.world import Poses, World
+from realworthy.simulators import Outcome
 
 Floats = NDArray[np.float64]
 
@@ -73,12 +74,20 @@ class Play(ABC):
         """What it is told from now on; what is left out is as it likes."""
 
     @abstractmethod
-    def push(self, speed: float) -> None:
-        """Another speed at once; see `World.push`."""
-
-    @abstractmethod
     def read(self) -> Reading:
         """The present moment."""
+
+    def push(self, speed: float) -> None:
+        """Another speed at once; see `World.push`."""
+        self.world.push(speed)
+
+    def end_if_diverged(self) -> Verdict | None:
+        """Begins anew where the physics has lost itself."""
+        if self.world.simulator.array("outcome")[0] != Outcome.DIVERGED:
+            return None
+        verdict = Verdict(f"physics diverged after {self.time:.1f} s", is_good=False)
+        self.restart()
+        return verdict
 
     def find_ghost(self) -> Poses | None:
         """Where the real robot was at this moment, if a recording tells."""
@@ -92,3 +101,18 @@ class Play(ABC):
     def note(self) -> str:
         """Something to say about it now, such as how far off it is."""
         return ""
+
+
+def read_world(
+    world: World, time: float, command: Floats, recorded: Floats | None = None
+) -> Reading:
+    """The present moment; `recorded` is NaN for every joint where it is left out."""
+    state = world.state()
+    nothing = np.full(len(world.joints), np.nan)
+    return Reading(
+        time=time,
+        position=state.position,
+        torque=state.torque,
+        command=world.find_commands(command),
+        recorded=nothing if recorded is None else recorded,
+    )

@@ -22,8 +22,8 @@ _DASHED = ("command",)
 _HEIGHT = 200
 _LEAST = 0.02
 """Smallest height of a plot, in the unit of its curves."""
-_UNITS = {"velocity": "rad/s", "voltage": "V"}
-"""Of commands that fit neither plot of a joint."""
+_APART = ("velocity", "voltage")
+"""Kinds of commands that fit neither plot of a joint."""
 
 
 class Plots:
@@ -51,8 +51,9 @@ class Plots:
         def pick(name: str) -> Floats:
             return np.array([getattr(reading, name)[column] for reading in history])
 
-        kinds = {line.joint: line.kind for line in world.lines[::-1]}
-        kind, unit = kinds.get(joint), world.units[joint]
+        lines = {line.joint: line for line in world.lines[::-1]}
+        line, unit = lines.get(joint), world.units[joint]
+        kind = None if line is None else line.kind
         command = {"command": pick("command")}
         none: dict[str, Floats] = {}
         position = {"simulated": pick("position"), "recorded": pick("recorded")}
@@ -64,9 +65,9 @@ class Plots:
                 (
                     f"Position of {joint} [{unit}]",
                     f"Torque of {joint} [{to_torque_unit(unit)}]",
-                    f"Command to {joint} [{_UNITS.get(kind or '', '')}]",
+                    f"Command to {joint} [{world.find_unit(line) if line else ''}]",
                 ),
-                (position, torque, command if kind in _UNITS else none),
+                (position, torque, command if kind in _APART else none),
                 strict=True,
             ):
                 chart.draw(title, time, curves, clock)

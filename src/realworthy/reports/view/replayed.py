@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
 from realworthy.reports.units import join_units
-from realworthy.reports.view.play import Play, Reading, Verdict
+from realworthy.reports.view.play import Play, Reading, Verdict, read_world
 from realworthy.reports.view.world import Poses, World
-from realworthy.simulators import MujocoCpu, Outcome
+from realworthy.simulators import MujocoCpu
 from realworthy.simulators.replay import Replayer, lay_out
 from realworthy.twins import Twin
 
@@ -79,11 +79,7 @@ class ReplayPlay(Play):
         for substep in range(first, int(track.rows[self.row])):
             simulator.step(self._player.sent(np.array([substep])))
         self._note_error()
-        if simulator.array("outcome")[0] == Outcome.DIVERGED:
-            verdict = Verdict(f"physics diverged after {self.time:.1f} s", False)
-            self.restart()
-            return verdict
-        return None
+        return self.end_if_diverged()
 
     def restart(self) -> None:
         self._stop, self.time = 0, 0.0
@@ -101,21 +97,11 @@ class ReplayPlay(Play):
     def tell(self, inputs: Mapping[str, float]) -> None:
         """A recording listens to nobody."""
 
-    def push(self, speed: float) -> None:
-        self.world.push(speed)
-
     def read(self) -> Reading:
-        state = self.world.state()
         recorded = np.full(len(self.world.joints), np.nan)
         recorded[self._columns] = self._track.position[self.row]
         command = self._track.inputs.values[self.row]
-        return Reading(
-            time=self.time,
-            position=state.position,
-            torque=state.torque,
-            command=self.world.find_commands(command),
-            recorded=recorded,
-        )
+        return read_world(self.world, self.time, command, recorded)
 
     def find_ghost(self) -> Poses:
         own = self._track.bound.compiled.own

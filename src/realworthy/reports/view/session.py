@@ -5,6 +5,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from realworthy.policies import Policy, load_policy
@@ -20,7 +21,7 @@ WINDOW = 8.0
 _LINGER = 1.2
 """[s] for which the end of an episode is left in view."""
 _AT_MOST = 0.1
-"""[s] of simulation in one go; what cannot be caught up is dropped, and said."""
+"""[s] of the clock to catch up in one go; more than that is dropped, and said."""
 _HARDEST = 10.0
 """[m/s or rad/s] of a push."""
 _READINGS = 200
@@ -78,7 +79,8 @@ class Session:
         if self._linger > 0:
             self._linger -= seconds
             return 0.0
-        self._owed = min(self._owed + seconds * self.speed, _AT_MOST)
+        most = _AT_MOST * max(1.0, self.speed) + self.play.period  # a part is no delay
+        self._owed = min(self._owed + seconds * self.speed, most)
         done = 0.0
         while self._owed >= self.play.period and not self._linger > 0:
             self._owed -= self.play.period
@@ -176,8 +178,7 @@ class Session:
     def _note(self) -> None:
         """Keeps what is now, as often as the window has room for."""
         self._due = self.clock + WINDOW / _READINGS
-        reading = self.play.read()
-        self.history.append(_at(reading, self.clock))
+        self.history.append(replace(self.play.read(), time=self.clock))
         while self.history[0].time < self.clock - WINDOW:
             self.history.popleft()
 
@@ -249,14 +250,3 @@ def _name_apart(plays: list[Play]) -> list[Play]:
         if names.count(names[place]) > 1:
             play.name = f"{play.name} ({names[: place + 1].count(names[place])})"
     return plays
-
-
-def _at(reading: Reading, time: float) -> Reading:
-    """The same moment on the session's clock."""
-    return Reading(
-        time=time,
-        position=reading.position,
-        torque=reading.torque,
-        command=reading.command,
-        recorded=reading.recorded,
-    )

@@ -80,7 +80,8 @@ class Viewer:
     def run(self, seconds: float | None = None) -> None:
         """Simulates in real time while somebody looks, for so many seconds or for ever.
 
-        Nothing moves while nobody looks, and while it is paused.
+        Nothing moves while nobody looks, and while it is paused; what is asked for is
+        done all the same.
         """
         began = before = time.monotonic()
         rate = _Rate()
@@ -90,9 +91,9 @@ class Viewer:
             is_watched = self.viewer_count > 0
             now = time.monotonic()
             elapsed, before = now - before, now
+            is_still = not session.is_playing or session.lingers
+            done = session.advance(elapsed if is_watched else 0.0)
             if is_watched:
-                is_still = not session.is_playing or session.lingers
-                done = session.advance(elapsed)
                 rate.note(now, 0.0 if is_still else elapsed * session.speed, done)
                 self._show(with_plots=now >= plot_due, rate=rate.value)
                 plot_due = now + _PLOT if now >= plot_due else plot_due

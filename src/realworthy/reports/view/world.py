@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from realworthy.realities.stand_in import describe_robot
 from realworthy.realities.truth import robot_joints
+from realworthy.recordings.signals import unit_of_command
 from realworthy.robots import RobotInfo, State
 from realworthy.simulators import MujocoCpu
 from realworthy.twins.commands import CommandLine, describe_commands
@@ -78,6 +79,11 @@ class World:
         model, slide = self.bound.model, mujoco.mjtJoint.mjJNT_SLIDE
         kinds = {joint: model.joint(joint).type[0] for joint in self.joints}
         return {j: "m" if kind == slide else "rad" for j, kind in kinds.items()}
+
+    def find_unit(self, line: CommandLine) -> str:
+        """Of one number of a command."""
+        unit = self.units.get(line.joint or "")
+        return unit_of_command(line.kind, slides=None if unit is None else unit == "m")
 
     @cached_property
     def base(self) -> int | None:
