@@ -5,6 +5,7 @@ from realworthy.recordings.signals import (
     is_signal_name,
     quaternions,
     unit_of,
+    unit_of_command,
 )
 
 
@@ -55,3 +56,20 @@ def test_an_orientation_needs_all_four_parts():
     whole = [f"base.orientation.{axis}" for axis in "wxyz"]
     assert quaternions(whole) == ["base.orientation"]
     assert quaternions(whole[:3]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "slides", "unit"),
+    [
+        ("position", False, "rad"),
+        ("position", True, "m"),
+        ("velocity", True, "m/s"),
+        ("torque", False, "N·m"),
+        ("torque", True, "N"),
+        ("torque", None, "N·m or N"),
+        ("voltage", True, "V"),
+        ("voltage", None, "V"),
+    ],
+)
+def test_a_command_has_the_unit_of_its_kind(kind: str, slides: bool | None, unit: str):
+    assert unit_of_command(kind, slides=slides) == unit

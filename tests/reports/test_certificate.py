@@ -30,12 +30,9 @@ from realworthy.recordings import Recording, save_recording
 from realworthy.reports import page as pages
 from realworthy.reports.certificate import build_certificate_page, write_certificate
 from realworthy.reports.certificate_limits import Track
-from realworthy.reports.certificate_words import (
-    SuccessShare,
-    say_failure,
-    say_margin,
-    say_verdict,
-)
+from realworthy.reports.certificate_words import say_margin, say_verdict
+from realworthy.reports.numbers import SuccessShare
+from realworthy.reports.words import describe_end, describe_failure
 from realworthy.tasks.failures import Failure
 
 from .conftest import Parsed
@@ -482,7 +479,7 @@ def test_the_worst_case_is_told(page: Parsed):
 
 
 def test_failures_are_named_and_their_replays_linked(page: Parsed, folder: Path):
-    assert say_failure("tracking_lost") in page.text
+    assert describe_failure("tracking_lost") in page.text
     links = [known["href"] for tag, known in page.tags if tag == "a"]
     assert links == ["#verdict", f"./{FALL.replay}"]
     assert (folder / str(links[1])).is_file()
@@ -514,7 +511,27 @@ def test_every_failure_has_words():
     for code in Failure:
         name = code.name.lower()
         plain = name.replace("_", " ").capitalize()
-        assert code is Failure.NONE or say_failure(name) != plain
+        assert code is Failure.NONE or describe_failure(name) != plain
+    assert describe_failure("fall") == "It fell"
+    assert describe_end("fall", 2.34) == "fell after 2.3 s"
+    assert describe_end("numerical", 0.5) == "physics diverged after 0.5 s"
+
+
+def test_a_cell_is_painted_by_its_own_bar(failed: Certificate):
+    lenient = play("pushed", "stress", 48, 64, bar=0.6)  # 75 %: below 80, above 60
+    strict = play("still", "stress", 62, 64, bar=0.99)  # 97 %
+    usual = play("late", "stress", 48, 64, bar=0.8)
+    page = read(build_certificate_page(replace(failed, cells=(lenient, strict, usual))))
+    painted = [k["class"] for _, k in page.tags if "--depth" in (k.get("style") or "")]
+    assert painted == [
+        "cell above required",
+        "cell below required",
+        "cell below required",
+    ]
+    assert "48 of 64, wanted 60 %" in page.text
+    assert "its colour goes by that" in page.text
+    plain = read(build_certificate_page(replace(failed, cells=(usual,))))
+    assert "its colour goes by that" not in plain.text
 
 
 def test_what_is_not_covered_is_said(page: Parsed, failed: Certificate):
@@ -567,15 +584,25 @@ def test_a_certificate_of_cells_alone_speaks_of_the_first(failed: Certificate):
 
 
 def test_missing_evidence_says_how_much(failed: Certificate):
-    cell = "everyday: Insufficient evidence: 31 of 32, wanted 80 %; run {} more."
-    one = replace(
-        failed, verdict=Verdict.INSUFFICIENT, reasons=(cell.format(17),), warnings=()
-    )
+    def leave_open(*more: int | None, **other) -> Certificate:
+        cells = [
+            play(f"cell {i}", "stress", 31, 32, more=n, bar=0.8, **other)
+            for i, n in enumerate(more)
+        ]
+        return replace(
+            failed,
+            verdict=Verdict.INSUFFICIENT,
+            reasons=("cell 0: run 99 more.",),  # which nobody should read for numbers
+            warnings=(),
+            cells=tuple(cells),
+        )
+
+    one = leave_open(17, 0)
     assert say_verdict(one) == "Insufficient evidence: run 17 more episodes"
-    two = replace(one, reasons=(cell.format(17), cell.format(1200)))
+    two = leave_open(17, 1200)
     assert say_verdict(two).endswith("run up to 1,200 more episodes in 2 conditions")
-    near = replace(one, reasons=("everyday: too near the bar to tell.",))
-    assert say_verdict(near) == "Insufficient evidence"
+    assert say_verdict(leave_open(None)) == "Insufficient evidence"
+    assert say_verdict(leave_open(17, required=False)) == "Insufficient evidence"
     assert (
         "It has neither passed nor failed, for one reason."
         in read(build_certificate_page(one)).text

@@ -63,6 +63,8 @@ def examine_cell(
         required=cell.required,
         verdict=judged.verdict,
         about=describe(judged, invalid),
+        bar=bar,
+        more=judged.more,
         share=to_share(judged.successes, valid),
         invalid=invalid,
         codes=count_codes(np.concatenate([b.failure[~b.invalid] for b in batches])),

@@ -63,8 +63,12 @@ class CellResult(_Result, frozen=True, kw_only=True):
     verdict: Verdict
     about: str
     """One sentence."""
+    bar: float | None = None
+    """Share of successes that was wanted; None: skipped, or judged by other means."""
     share: Share | None = None
     """None: it was skipped."""
+    more: int | None = 0
+    """Further episodes that would settle it; None: too near the bar to tell."""
     invalid: int = 0
     """Episodes whose physics diverged; not counted."""
     codes: dict[str, int] = {}

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.results import CellResult
 from realworthy.certification.statistics import Verdict
-from realworthy.reports.certificate_words import GROUPS, SuccessShare, say_failure
-from realworthy.reports.numbers import Number, Span
+from realworthy.reports.certificate_words import GROUPS
+from realworthy.reports.numbers import Number, Span, SuccessShare
 from realworthy.reports.tables import Table
+from realworthy.reports.words import describe_failure
 
 VERDICTS = {
     Verdict.PASS: "✓ passed",
@@ -27,7 +28,12 @@ class CellTile:
     """One cell as the map shows it."""
 
     cell: CellResult
-    bar: float
+    common: float
+    """Bar of conditions that have none of their own."""
+
+    @property
+    def bar(self) -> float:
+        return self.common if self.cell.bar is None else self.cell.bar
 
     @property
     def share(self) -> SuccessShare | None:
@@ -53,7 +59,11 @@ class CellTile:
     @property
     def count(self) -> str:
         share = self.cell.share
-        return "not played" if share is None else f"{share.successes} of {share.count}"
+        if share is None:
+            return "not played"
+        words = f"{share.successes} of {share.count}"
+        own = self.bar != self.common
+        return f"{words}, wanted {SuccessShare(self.bar)}" if own else words
 
     @property
     def verdict(self) -> str:
@@ -86,6 +96,7 @@ def tabulate_cells(certificate: Certificate) -> Table:
                 tile.verdict,
                 Number(None if share is None else share.successes),
                 Number(None if share is None else share.count),
+                Number(None) if cell.bar is None else SuccessShare(cell.bar),
                 Number(None) if share is None else Span(share.lower, share.upper, "%"),
                 Number(cell.invalid),
                 _list_codes(cell),
@@ -99,6 +110,7 @@ def tabulate_cells(certificate: Certificate) -> Table:
             "verdict",
             "successes",
             "episodes",
+            "wanted",
             "share of successes",
             "physics diverged",
             "causes of failure",
@@ -117,7 +129,8 @@ def tabulate_budgets(certificate: Certificate) -> Table | None:
             cell.name,
             *(Number(cell.budgets.get(name), _BUDGETS[name][1]) for name in _BUDGETS),
             "; ".join(
-                f"{say_failure(name)}: {count}" for name, count in cell.seen.items()
+                f"{describe_failure(name)}: {count}"
+                for name, count in cell.seen.items()
             )
             or "–",
         )
@@ -132,5 +145,5 @@ def tabulate_budgets(certificate: Certificate) -> Table | None:
 
 
 def _list_codes(cell: CellResult) -> str:
-    found = (f"{say_failure(name)}: {count}" for name, count in cell.codes.items())
+    found = (f"{describe_failure(name)}: {count}" for name, count in cell.codes.items())
     return "; ".join(found) or "–"

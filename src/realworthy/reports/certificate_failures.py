@@ -12,8 +12,8 @@ from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
 from realworthy.reports.certificate_charts import Chart, draw_replay
 from realworthy.reports.certificate_limits import to_unit
-from realworthy.reports.certificate_words import say_failure
 from realworthy.reports.numbers import Number
+from realworthy.reports.words import describe_failure
 
 _FIRST_SIGNALS, _MOST_SIGNALS = 5, 40
 """Of a replay that are drawn at once, and in all: a page must stay small."""
@@ -58,7 +58,7 @@ def list_failures(
     return tuple(
         FailureRow(
             case=case,
-            words=say_failure(case.name),
+            words=describe_failure(case.name),
             seconds=Number(case.seconds, "s"),
             e=tuple(
                 (name, Number(value, units.get(name, "")))
@@ -77,7 +77,7 @@ def draw_first_replay(certificate: Certificate, folder: Path | None) -> Replay |
         names = tuple(recording.signals)[:_MOST_SIGNALS]
         parts = (names[:_FIRST_SIGNALS], names[_FIRST_SIGNALS:])
         return Replay(
-            title=f"{say_failure(case.name)} ({case.cell})",
+            title=f"{describe_failure(case.name)} ({case.cell})",
             charts=tuple(draw_replay(recording, part) for part in parts if part),
         )
     return None

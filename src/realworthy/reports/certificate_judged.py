@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.results import Regression
-from realworthy.reports.certificate_words import SuccessShare
-from realworthy.reports.numbers import Number, Percent, Span
+from realworthy.reports.numbers import Number, Percent, Span, SuccessShare
 from realworthy.reports.tables import Table
 
 Line = tuple[str, str | Number | SuccessShare]

@@ -28,13 +28,12 @@ from realworthy.reports.certificate_judged import (
 )
 from realworthy.reports.certificate_limits import WorstRow, list_worst, tabulate_limits
 from realworthy.reports.certificate_words import (
-    SuccessShare,
     say_bounds,
     say_margin,
     say_uncovered,
     say_worst,
 )
-from realworthy.reports.numbers import SPACE, Number, Percent
+from realworthy.reports.numbers import SPACE, Number, Percent, SuccessShare
 from realworthy.reports.tables import Table
 
 _MARKS = {Mark.OK: "✓ ok", Mark.WARNING: "! warning", Mark.FAILED: "✕ failed"}
@@ -75,6 +74,12 @@ class CertificateView:
             f"Colours: orange below {self.bar}, green above it; the deeper, the "
             "farther from it."
         )
+
+    @property
+    def has_own_bars(self) -> bool:
+        """Whether some conditions were judged by bars of their own."""
+        bar = self.certificate.bar
+        return any(cell.bar not in (None, bar) for cell in self.certificate.cells)
 
     @property
     def tiles(self) -> tuple[tuple[str, SuccessShare, str], ...]:

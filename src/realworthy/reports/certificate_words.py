@@ -1,11 +1,7 @@
 """What a certificate says, in sentences."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import get_args
-
-from markupsafe import Markup
 
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.results import (
@@ -15,7 +11,7 @@ from realworthy.certification.results import (
     WorstResult,
 )
 from realworthy.certification.statistics import Verdict
-from realworthy.reports.numbers import SPACE, Number, Percent
+from realworthy.reports.numbers import SPACE, Number, Percent, SuccessShare
 
 GROUPS: dict[Group, str] = {
     "everyday": "Everyday play",
@@ -32,46 +28,12 @@ _VERDICTS = {
     Verdict.FAIL: "Failed",
     Verdict.INSUFFICIENT: "Insufficient evidence",
 }
-_FAILURES = {
-    "numerical": "The physics diverged",
-    "fall": "It fell",
-    "base_contact": "Its base touched something",
-    "joint_limit": "A joint went beyond its limit",
-    "torque_saturation": "A drive stayed at its limit",
-    "over_speed": "A joint was too fast",
-    "tracking_lost": "It lost what it was to follow",
-    "object_dropped": "It dropped the object",
-    "grasp_missed": "It missed the grasp",
-    "wrong_contact": "It touched what it must not",
-    "no_progress": "Time ran out before the goal",
-    "oscillation": "Its actions swung faster than 8 Hz",
-    "out_of_workspace": "It left its workspace",
-    "watchdog": "Guards had to step in",
-}
-_MORE = re.compile(r"\brun (\d+) more\b")
-
-
-@dataclass(frozen=True, slots=True)
-class SuccessShare:
-    """A share of successes; 100 % is all of them and 0 % is none."""
-
-    value: float
-
-    def __str__(self) -> str:
-        tenths = round(1000 * self.value)
-        if 0 < self.value < 1:
-            tenths = min(max(tenths, 1), 999)
-        return f"{tenths / 10:g}{SPACE}%"
-
-    def __html__(self) -> str:
-        told = Markup('<data value="{}">{}</data>')
-        return told.format(repr(float(self.value)), str(self))
 
 
 def say_verdict(certificate: Certificate) -> str:
-    """A few words; where evidence lacks, how many more episodes the reasons ask for."""
+    """A few words; where evidence lacks, how many more episodes would settle it."""
     words = _VERDICTS[certificate.verdict]
-    asked = [int(n) for text in certificate.reasons for n in _MORE.findall(text)]
+    asked = [cell.more for cell in certificate.cells if cell.required and cell.more]
     if certificate.verdict is not Verdict.INSUFFICIENT or not asked:
         return words
     if len(asked) == 1:
@@ -155,11 +117,6 @@ def _say_beyond(validity: Validity) -> Iterator[str]:
     yield (
         "More measurement noise, another rate of control, or inputs outside the limits."
     )
-
-
-def say_failure(name: str) -> str:
-    """A cause of failure, as a sentence without its full stop."""
-    return _FAILURES.get(name) or name.replace("_", " ").capitalize()
 
 
 def say_margin(margin: MarginResult, bar: float) -> str:

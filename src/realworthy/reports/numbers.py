@@ -43,6 +43,22 @@ class Percent:
 
 
 @dataclass(frozen=True, slots=True)
+class SuccessShare:
+    """A share of successes in per cent; 100 % is all of them and 0 % is none."""
+
+    value: float
+
+    def __str__(self) -> str:
+        tenths = round(1000 * self.value)
+        if 0 < self.value < 1:
+            tenths = min(max(tenths, 1), 999)
+        return f"{tenths / 10:g}{SPACE}%"
+
+    def __html__(self) -> str:
+        return _to_html(str(self), self.value)
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """From low to high, both in one unit; `%` takes shares."""
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from realworthy.reports.numbers import Number, Percent, Span
+from realworthy.reports.numbers import Number, Percent, Span, SuccessShare
 
-Cell = str | Number | Percent | Span
+Cell = str | Number | Percent | Span | SuccessShare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,23 @@ _CAUSES = {
     "contact": "Contact with something that the twin does not have",
     "unknown": "Something that no known effect explains",
 }
+_FAILURES = {
+    "numerical": "Physics diverged",
+    "fall": "It fell",
+    "base_contact": "It touched the ground with its body",
+    "joint_limit": "It ran into the end of a joint",
+    "torque_saturation": "It was at its torque limit for too long",
+    "over_speed": "It was too fast",
+    "tracking_lost": "It lost what it was to follow",
+    "object_dropped": "It dropped the object",
+    "grasp_missed": "It missed the grasp",
+    "wrong_contact": "It touched what it should not",
+    "no_progress": "It did not get there in time",
+    "oscillation": "It swung faster than 8 Hz",
+    "out_of_workspace": "It left its workspace",
+    "watchdog": "It was stopped by a watchdog",
+}
+"""Names of `tasks.failures.Failure`, in small letters."""
 _KINDS = {
     "interface": "between robot and log",
     "parametric": "a wrong number in the twin",
@@ -80,6 +97,17 @@ _VERDICTS = {
 def describe_cause(name: str) -> str:
     """A cause's name as a sentence without its full stop."""
     return _CAUSES.get(name) or name.replace("_", " ").capitalize()
+
+
+def describe_failure(name: str) -> str:
+    """What ended an episode, as a sentence without its full stop."""
+    return _FAILURES.get(name) or name.replace("_", " ").capitalize()
+
+
+def describe_end(name: str, seconds: float) -> str:
+    """What ended an episode, and when: `fell after 2.3 s`."""
+    words = describe_failure(name).removeprefix("It ")
+    return f"{words[0].lower()}{words[1:]} after {seconds:.1f} s"
 
 
 def describe_kind(kind: "CauseKind") -> str:

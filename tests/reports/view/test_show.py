@@ -7,11 +7,15 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: pip install -e '.[view]'")
 
+import viser
 from viser import _viser
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording
 from realworthy.reports.view import DEFAULT_PORT, Viewer, build_session
+from realworthy.reports.view.door import is_foreign
 from realworthy.reports.view.show import find_port
 from realworthy.twins import load_twin
 
@@ -77,3 +81,38 @@ def test_nobody_opens_a_tunnel_to_the_outside(monkeypatch: pytest.MonkeyPatch):
     assert viewer._server.request_share_url() is None
     viewer.close()
     assert not opened
+
+
+def test_a_page_from_elsewhere_is_refused():
+    """As any page that is open in the same browser could try."""
+    viewer = Viewer(build_session(load_twin("pendulum")), port=0)
+    address = viewer.url.replace("http:", "ws:")
+    protocol = [f"viser-v{viser.__version__}"]
+    try:
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(address, origin="https://elsewhere.example", subprotocols=protocol)
+        with connect(address, origin=viewer.url, subprotocols=protocol) as own:
+            assert own.recv(timeout=30)  # the scene
+    finally:
+        viewer.close()
+
+
+@pytest.mark.parametrize(
+    ("origin", "asked", "is_local", "answer"),
+    [
+        (None, "127.0.0.1:8080", True, False),
+        ("http://127.0.0.1:8080", "127.0.0.1:8080", True, False),
+        ("http://localhost:8080", "localhost:8080", True, False),
+        ("http://[::1]:8080", "[::1]:8080", True, False),
+        ("http://localhost:9999", "localhost:8080", True, True),
+        ("https://elsewhere.example", "127.0.0.1:8080", True, True),
+        ("http://elsewhere.example:8080", "elsewhere.example:8080", True, True),
+        ("http://lab.example:8080", "lab.example:8080", False, False),
+        ("http://elsewhere.example:8080", "lab.example:8080", False, True),
+        ("null", "127.0.0.1:8080", True, True),
+    ],
+)
+def test_own_pages_come_from_where_they_are_served(
+    origin: str | None, asked: str, is_local: bool, answer: bool
+):
+    assert is_foreign(origin, asked, is_local=is_local) is answer

@@ -13,6 +13,7 @@ from realworthy.policies.contract import InputRange
 from realworthy.reports.view.driven import find_goal
 from realworthy.reports.view.play import Play, Reading, Verdict, read_world
 from realworthy.reports.view.world import World
+from realworthy.reports.words import describe_end
 from realworthy.simulators import MujocoCpu
 from realworthy.tasks.environment import Step
 from realworthy.tasks.failures import Failure
@@ -22,22 +23,6 @@ from realworthy.tasks.worlds import TaskWorlds
 
 Floats = NDArray[np.float64]
 _SAME = 1e-9
-FAILURES = {
-    Failure.NUMERICAL: "physics diverged",
-    Failure.FALL: "fell",
-    Failure.BASE_CONTACT: "touched the ground with its body",
-    Failure.JOINT_LIMIT: "ran into the end of a joint",
-    Failure.TORQUE_SATURATION: "was at its torque limit for too long",
-    Failure.OVER_SPEED: "was too fast",
-    Failure.TRACKING_LOST: "lost track",
-    Failure.OBJECT_DROPPED: "dropped the object",
-    Failure.GRASP_MISSED: "missed the grasp",
-    Failure.WRONG_CONTACT: "touched what it should not",
-    Failure.NO_PROGRESS: "did not get there in time",
-    Failure.OSCILLATION: "oscillated",
-    Failure.OUT_OF_WORKSPACE: "left its workspace",
-    Failure.WATCHDOG: "was stopped by a watchdog",
-}
 
 
 class TaskPlay(Play):
@@ -130,16 +115,16 @@ class TaskPlay(Play):
         }
 
     def _judge(self, step: Step) -> Verdict:
-        after = f"after {self.time:.1f} s"
-        self.time = 0.0
+        seconds, self.time = self.time, 0.0
         if self._pilot is not None:
             self._pilot.reset()
         if bool(step.success[0]):
-            return Verdict(f"succeeded {after}", is_good=True)
+            return Verdict(f"succeeded after {seconds:.1f} s", is_good=True)
         failure = Failure(int(step.failure[0]))
         if failure is Failure.NO_PROGRESS and self._told:
-            return Verdict(f"time was up {after}", is_good=None)  # goals were not its
-        return Verdict(f"{FAILURES[failure]} {after}", is_good=False)
+            # goals were not its own
+            return Verdict(f"time was up after {seconds:.1f} s", is_good=None)
+        return Verdict(describe_end(failure.name.lower(), seconds), is_good=False)
 
 
 def can_judge(task: Task, policy: Policy) -> bool:

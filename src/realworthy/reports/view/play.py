@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from realworthy.policies.contract import InputRange
 from realworthy.reports.view.world import Poses, World
+from realworthy.reports.words import describe_end
 from realworthy.simulators import Outcome
 
 Floats = NDArray[np.float64]
@@ -85,7 +86,7 @@ class Play(ABC):
         """Begins anew where the physics has lost itself."""
         if self.world.simulator.array("outcome")[0] != Outcome.DIVERGED:
             return None
-        verdict = Verdict(f"physics diverged after {self.time:.1f} s", is_good=False)
+        verdict = Verdict(describe_end("numerical", self.time), is_good=False)
         self.restart()
         return verdict
 

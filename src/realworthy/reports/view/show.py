@@ -11,13 +11,11 @@ from pathlib import Path
 from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.policies import Policy
 from realworthy.recordings import Recording, load_recording
+from realworthy.reports.view.door import HERE, LOOPBACK, guarding
 from realworthy.reports.view.session import Session, build_session
 from realworthy.twins import Twin, load_twin
 
 DEFAULT_PORT = 8080
-LOOPBACK = "127.0.0.1"
-_HERE = (LOOPBACK, "localhost", "::1")
-"""Hosts that only this machine reaches."""
 _FRAME = 1 / 30
 """[s] between two pictures."""
 _PLOT = 1 / 8
@@ -45,7 +43,7 @@ class Viewer:
         from realworthy.reports.view.stage import Stage
 
         self.session = session
-        with _silence():
+        with _silence(), guarding(host):
             self._server = viser.ViserServer(
                 host, find_port(host, port), label=session.twin.name, verbose=False
             )
@@ -169,7 +167,7 @@ def view(
     twin = load_twin(twin) if isinstance(twin, str) else twin
     loaded = [r if isinstance(r, Recording) else load_recording(r) for r in recordings]
     session = build_session(twin, policy=policy, recordings=loaded, task=task)
-    if host not in _HERE:
+    if host not in HERE:
         warnings.warn(
             f"anybody who reaches {host} can watch and drag this simulation.",
             stacklevel=2,
