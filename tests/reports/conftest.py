@@ -1,10 +1,12 @@
 """A measured gap, a diagnosis made of it, and pages taken apart."""
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -26,6 +28,17 @@ from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
 
+from .published import COMMANDS, Published, publish
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FLAGS = (
+    "--no-sandbox",
+    "--use-angle=swiftshader",  # draws without a graphics card
+    "--enable-unsafe-swiftshader",
+    "--disable-dev-shm-usage",
+)
 _VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 FIX = 'mapping:\n  joint.position: {source: "joint.position", sign: -1}\n'
 
@@ -209,3 +222,29 @@ def diagnosis(gap: Gap) -> Diagnosis:
         seconds=12.5,
         notes={"clock": "no gaps in 800 rows"},
     )
+
+
+@pytest.fixture(scope="session")
+def published(
+    diagnosis: Diagnosis, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Published]:
+    """A page of every command, and its `--json`."""
+    return {
+        command: publish(command, tmp_path_factory.mktemp(command), diagnosis)
+        for command in COMMANDS
+    }
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("there is no chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=path, args=FLAGS)
+        yield launched
+        launched.close()

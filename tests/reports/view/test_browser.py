@@ -1,11 +1,10 @@
 """The page in a real browser: it moves, it listens, and it goes away cleanly."""
 
 import io
-import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,32 +14,14 @@ pytest.importorskip("viser", reason="viser is not installed: pip install -e '.[v
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page
 
 from realworthy.recordings import Recording
 from realworthy.reports.view import Session, Viewer, build_session
 from realworthy.twins import load_twin
 
-FLAGS = (
-    "--no-sandbox",
-    "--use-angle=swiftshader",  # draws without a graphics card
-    "--enable-unsafe-swiftshader",
-    "--disable-dev-shm-usage",
-)
 PATIENCE = 60_000
 """[ms] for a page on a busy machine without a graphics card."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("there is no chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 class Watched:

@@ -1,0 +1,188 @@
+"""Numbers on a page are those that `--json` writes, to the last digit."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from .published import COMMANDS, Published
+from .tables import Numbers, parse_shown, read_numbers
+
+Pages = dict[str, Published]
+
+
+def read(published: Pages, command: str) -> tuple[Numbers, object]:
+    one = published[command]
+    return read_numbers(one.page), one.tree
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_read_is_what_is_meant(command: str, published: Pages):
+    """Three digits of the exact value; shares to half a per cent."""
+    numbers = read_numbers(published[command].page)
+    assert len(numbers.shown) > 10
+    for text, exact in numbers.shown:
+        digits = 10 ** (math.floor(math.log10(abs(exact))) - 2) if exact else 0.0
+        near = 0.0051 if "%" in text else max(0.51 * digits, 1e-15)
+        assert parse_shown(text) == pytest.approx(exact, abs=near), text
+
+
+def test_measure(published: Pages):
+    page, tree = read(published, "measure")
+    replay, floor = tree["replay"], tree["noise_floor"]
+    joints = page.table("Replay by joint")
+    assert [row[0].text for row in joints.rows] == list(replay["per_joint"])
+    for joint, error in replay["per_joint"].items():
+        assert joints.find(joint, "error").value == error
+        assert joints.find(joint, "noise").value == floor[joint]
+        torques = [one["missing_torque"][joint] for one in tree["recordings"]]
+        shown = joints.find(joint, "missing torque").value
+        assert shown == pytest.approx(sum(torques) / len(torques), rel=1e-12)
+    recordings = page.table("Replay by recording")
+    assert [row[0].text for row in recordings.rows] == [
+        one["name"] for one in tree["recordings"]
+    ]
+    assert recordings.column("error") == [
+        one["replay"]["position_rmse"] for one in tree["recordings"]
+    ]
+    horizons = page.table("Error of predictions")
+    assert [f"{s:g}" for s in horizons.column("seconds ahead")] == [*tree["horizons"]]
+    assert horizons.column("twin") == [*tree["horizons"].values()]
+    assert horizons.column("noise alone") == [*tree["horizon_floor"].values()]
+    assert page.tiles["replay error"].value == replay["position_rmse"]
+    assert page.tiles["one row ahead"].value == tree["one_step"]["error"]
+    last = [*tree["horizons"]][-1]
+    assert page.tiles[f"{last} s ahead"].value == tree["horizons"][last]
+    rms = math.sqrt(sum(sd**2 for sd in floor.values()) / len(floor))
+    assert page.tiles["noise of the sensors"].value == pytest.approx(rms, rel=1e-12)
+
+
+def test_diagnose(published: Pages):
+    page, tree = read(published, "diagnose")
+    assert page.tiles["replay error"].value == tree["replay"]["position_rmse"]
+    after = page.tiles["with causes put right"].value
+    assert after == tree["replay_after"]["position_rmse"]
+    unexplained = tree["shares"]["unexplained"]
+    assert page.tiles["explained"].value == pytest.approx(1 - unexplained)
+    # shares by kind, then each cause with its interval, in the order of causes
+    exact = [value for _, value in page.shown]
+    places = [0]
+    for numbers in (
+        [tree["shares"][k] for k in ("interface", "parametric", "missing")],
+        *([cause["share"], *cause["interval"]] for cause in tree["causes"]),
+    ):
+        found = find_run(exact, numbers, places[-1])
+        assert found is not None, numbers
+        places.append(found)
+    assert all(a < b for a, b in pairwise(places[1:]))
+    behind = page.table("Numbers behind it")
+    for cause in tree["causes"]:
+        for one in cause["estimates"]:
+            assert behind.find(one["name"], "twin says").value == one["nominal"]
+            assert behind.find(one["name"], "recordings say").value == one["value"]
+            span = behind.find(one["name"], "between (90 %)").values
+            assert span == one["interval"]
+        if (loss := cause["task_loss"]) is not None:
+            assert find_run(exact, [loss["mean"], *loss["interval"]], 0) is not None
+    joints = page.table("Replay by joint")
+    for joint, error in tree["replay"]["per_joint"].items():
+        assert joints.find(joint, "error").value == error
+        mended = joints.find(joint, "error, causes put right").value
+        assert mended == tree["replay_after"]["per_joint"][joint]
+    for change in tree["changes"]:
+        assert change["false_alarm_rate"] in exact
+        assert change["size"] in page.text
+
+
+def test_calibrate(published: Pages):
+    page, tree = read(published, "calibrate")
+    parameters = page.table("What the recordings say")
+    assert [row[0].text for row in parameters.rows] == list(tree["parameters"])
+    for name, told in tree["parameters"].items():
+        for column in ("before", "mean", "sd"):
+            assert parameters.find(name, column).value == told[column]
+    heldout = tree["heldout"]
+    errors = page.table("Replay error of recordings")
+    for one in heldout["recordings"]:
+        assert errors.find(one["recording"], "before").value == one["before"]
+        assert errors.find(one["recording"], "after").value == one["after"]
+    assert len(errors.rows) == len(heldout["recordings"])
+    assert page.tiles["before"].value == heldout["position_rmse_before"]
+    assert page.tiles["after"].value == heldout["position_rmse"]
+    assert page.tiles["reduced χ²"].value == tree["reduced_chi2"]
+    assert tree["summary"] in " ".join(page.text.split())
+
+
+def test_certify(published: Pages):
+    page, tree = read(published, "certify")
+    success, validity = tree["success"], tree["validity"]
+    assert page.tiles["at least"].value == success["lower"]
+    assert page.tiles["on average"].value == success["mean"]
+    assert page.tiles["in the worst reality"].value == validity["worst"]
+    assert page.tiles["wanted"].value == tree["bar"]
+    cells = page.table("Every condition in numbers")
+    assert [row[0].text for row in cells.rows] == [c["name"] for c in tree["cells"]]
+    for cell in tree["cells"]:
+        share = cell["share"]
+        row = {key: cells.find(cell["name"], key) for key in cells.columns}
+        if share is None:
+            assert row["successes"].text == row["share of successes"].text == "–"
+            continue
+        assert row["successes"].value == share["successes"]
+        assert row["episodes"].value == share["count"]
+        assert row["share of successes"].values == [share["lower"], share["upper"]]
+        assert row["physics diverged"].value == cell["invalid"]
+        assert row["wanted"].values == ([] if cell["bar"] is None else [cell["bar"]])
+    limits = page.table("Parameters, anywhere within")
+    for name, known in validity["parameters"].items():
+        for column, key in (("from", "lower"), ("to", "upper"), ("nominal",) * 2):
+            assert limits.find(name, column).value == known[key]
+    noise = page.table("Noise of measurements")
+    assert noise.column("standard deviation, SI units") == [*validity["noise"].values()]
+    margins = page.table("Successes at each value")
+    levels = [level for one in tree["margins"] for level in one["levels"]]
+    assert margins.column("value") == [level["value"] for level in levels]
+    assert margins.column("successes") == [x["share"]["successes"] for x in levels]
+    worst = page.table("The worst case found")
+    for turn in tree["worst"]["turns"]:
+        assert worst.find(turn["name"], "worst").value == turn["worst"]
+        assert worst.find(turn["name"], "effect on the margin").value == turn["effect"]
+    regression = page.table("Successes of this policy")
+    told = tree["regression"]
+    assert regression.column("difference") == [told["difference"]]
+    assert regression.rows[0][2].values == [told["lower"], told["upper"]]
+    failures = page.table("The first of each kind")
+    assert failures.column("after") == [one["seconds"] for one in tree["failures"]]
+    assert [cells[1].text for cells in failures.rows] == [
+        str(one["code"]) for one in tree["failures"]
+    ]
+
+
+def test_tour(published: Pages):
+    page, tree = read(published, "tour")
+    policies = page.table("Three policies")
+    assert len(policies.rows) == len(tree["policies"])
+    for cells, told in zip(policies.rows, tree["policies"], strict=True):
+        row = dict(zip(policies.columns, cells, strict=True))
+        assert row["simulated"].value == told["simulated"]
+        assert row["real"].value == told["real"]["mean"]
+        assert row["95 %"].values == [told["real"]["lower"], told["real"]["upper"]]
+        assert row["gap, points"].value == pytest.approx(100 * told["gap"])
+        assert row["certificate"].text == told["verdict"]
+        assert row["certified at least"].value == told["certified_lower"]
+    hidden = page.table("What was hidden")
+    for one in tree["estimates"]:
+        for column, key in (("published", "nominal"), ("calibrated", "mean")):
+            assert hidden.find(one["name"], column).value == one[key]
+        for column in ("sd", "truth"):
+            assert hidden.find(one["name"], column).value == one[column]
+    steps = page.table("When each step had ended")
+    assert steps.column("after") == [*tree["seconds"].values()]
+
+
+def find_run(values: list[float], wanted: list[float], start: int) -> int | None:
+    """Where numbers stand one behind another, from a place on."""
+    for place in range(start, len(values) - len(wanted) + 1):
+        if values[place : place + len(wanted)] == wanted:
+            return place
+    return None
