@@ -103,6 +103,20 @@ def test_the_bound_is_one_of_realities_not_of_episodes(balancing: Subject, prete
     assert found.verdict is Verdict.FAIL
 
 
+def test_the_worst_tenth_is_the_mean_of_its_realities(balancing: Subject, pretend):
+    """4.8 of 48 realities are a tenth; those that fail are among them."""
+    index = find_box(balancing)[0].index("cart.mass")
+    _, lower, upper = find_box(balancing)
+    edge = lower[index] + 0.05 * (upper[index] - lower[index])
+    pretend(lambda e: e[:, index] > edge)
+    found = examine(balancing, Coverage(realities=48, episodes=16, scales=(1.0,)))
+    assert found.validity is not None
+    lost = round(48 * (1 - found.validity.mean))
+    assert 1 <= lost <= 4
+    assert found.validity.worst_tenth == pytest.approx(1 - lost / 4.8)
+    assert found.validity.worst == 0.0
+
+
 def test_spread_fills_the_cube_evenly():
     points = spread_evenly(48, 3, seed=0)
     assert points.shape == (48, 3)

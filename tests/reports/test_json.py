@@ -119,6 +119,7 @@ def test_certify(published: Pages):
     assert page.tiles["at least"].value == success["lower"]
     assert page.tiles["on average"].value == success["mean"]
     assert page.tiles["in the worst reality"].value == validity["worst"]
+    assert page.tiles["in the worst tenth"].value == validity["worst_tenth"]
     assert page.tiles["wanted"].value == tree["bar"]
     cells = page.table("Every condition in numbers")
     assert [row[0].text for row in cells.rows] == [c["name"] for c in tree["cells"]]

@@ -1,4 +1,4 @@
-"""What an episode spends: torque, power, heat, chatter, help of guards.
+"""What an episode spends: power, heat, change of actions.
 
 Pure functions of a `Trace`, over valid steps only.
 """
@@ -9,12 +9,6 @@ from realworthy.certification.trace import Floats, Trace
 
 _QUIET = np.errstate(over="ignore", invalid="ignore")
 """A world that diverged has budgets that are no numbers; the others' are right."""
-
-
-@_QUIET
-def compute_torque_rms(trace: Trace) -> Floats:
-    """(worlds, joints) Root mean square of torque [N·m or N]; NaN of no step."""
-    return np.sqrt(_average(trace, trace.torque**2))
 
 
 @_QUIET
@@ -44,29 +38,12 @@ def compute_heat(trace: Trace, *, time_constant_s: float) -> Floats:
     return np.sqrt(np.asarray(warmth).max(axis=1))
 
 
+@_QUIET
 def compute_action_rate(trace: Trace) -> Floats:
     """(worlds,) Root mean square of the actions' change [1/s]; 2/s is the whole range
     in one second. NaN of fewer than two steps."""
-    return _compute_differences(trace, 1)
-
-
-def compute_action_jerk(trace: Trace) -> Floats:
-    """(worlds,) The same of the change of the change [1/s²]: chatter, not speed."""
-    return _compute_differences(trace, 2)
-
-
-def compute_guarded_share(trace: Trace) -> Floats:
-    """(worlds,) Share of an episode's steps that guards changed; zero without any."""
-    if trace.is_guarded is None:
-        return np.zeros(trace.world_count)
-    return _average(trace, trace.is_guarded.astype(np.float64))
-
-
-@_QUIET
-def _compute_differences(trace: Trace, order: int) -> Floats:
-    change = np.diff(trace.action, order, axis=1) / trace.period_s**order
-    square = (change**2).mean(axis=-1)
-    return np.sqrt(_average(trace, square, skipped=order))
+    change = np.diff(trace.action, axis=1) / trace.period_s
+    return np.sqrt(_average(trace, (change**2).mean(axis=-1), skipped=1))
 
 
 def _average(trace: Trace, values: Floats, *, skipped: int = 0) -> Floats:

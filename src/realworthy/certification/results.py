@@ -76,7 +76,7 @@ class CellResult(_Result, frozen=True, kw_only=True):
     seen: dict[str, int] = {}
     """What detectors saw, whether or not it ended an episode → episodes."""
     budgets: dict[str, float] = {}
-    """Torque, power, heat, chatter; 95 % quantile over episodes."""
+    """Power, heat, change of actions; 95 % quantile over episodes."""
     divergence: Divergence | None = None
     """From MuJoCo, of another engine."""
     failures: tuple[FailureCase, ...] = ()
@@ -137,6 +137,8 @@ class Validity(_Result, frozen=True, kw_only=True):
     mean: float
     worst: float
     """Least share among the realities tried."""
+    worst_tenth: float
+    """Mean share over the worst tenth of the realities tried (CVaR at 10 %)."""
 
 
 class ValidityResult(_Result, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from realworthy.certification.results import (
     Validity,
     ValidityResult,
 )
-from realworthy.certification.statistics import Verdict
+from realworthy.certification.statistics import Verdict, compute_cvar
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite import Coverage
 from realworthy.certification.tolerance import Tolerance, bound_realities
@@ -210,6 +210,7 @@ class _Realities:
             episode_count=len(self.episodes.success),
             mean=self.mean,
             worst=self.worst,
+            worst_tenth=compute_cvar(self._share, share=0.1),
         )
 
     def name_failures(self) -> tuple[FailureCase, ...]:

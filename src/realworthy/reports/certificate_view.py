@@ -98,6 +98,8 @@ class CertificateView:
         if validity is not None:
             note = f"of {validity.reality_count} that were tried"
             tiles.append(("in the worst reality", SuccessShare(validity.worst), note))
+            tail = SuccessShare(validity.worst_tenth)
+            tiles.append(("in the worst tenth", tail, "of realities, on average"))
         return (*tiles, ("wanted", self.bar, "the bar"))
 
     @cached_property
