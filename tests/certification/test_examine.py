@@ -18,7 +18,7 @@ from realworthy.certification.mutants import (
     mutate,
 )
 from realworthy.certification.results import CellResult
-from realworthy.certification.statistics import Verdict
+from realworthy.certification.statistics import Verdict, judge_share
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite import Cell
 from realworthy.policies import Policy
@@ -135,6 +135,16 @@ def test_a_cell_that_cannot_be_had_is_skipped(balancing: Subject):
     assert "has no 'all.kp'" in found.skipped
     assert found.share is None
     assert not found.required
+
+
+def test_a_cell_keeps_its_bar_and_what_would_settle_it(balancing: Subject):
+    few = Cell(name="few", group="everyday", episodes=4)
+    found = examine_cell(balancing, few, bar=0.9, seed=0)
+    assert (found.verdict, found.bar) == (Verdict.INSUFFICIENT, 0.9)
+    assert found.more is not None
+    total = 4 + found.more
+    assert judge_share(total, total, 0.9).verdict is Verdict.PASS
+    assert judge_share(total - 1, total - 1, 0.9).verdict is Verdict.INSUFFICIENT
 
 
 def test_failures_say_what_was_not_nominal(balancing: Subject):
