@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
 
-from .published import COMMANDS, Published, publish
+from .published import Publish, Published, publish
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -227,12 +228,14 @@ def diagnosis(gap: Gap) -> Diagnosis:
 @pytest.fixture(scope="session")
 def published(
     diagnosis: Diagnosis, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Published]:
-    """A page of every command, and its `--json`."""
-    return {
-        command: publish(command, tmp_path_factory.mktemp(command), diagnosis)
-        for command in COMMANDS
-    }
+) -> Publish:
+    """The page of a command, and its `--json`; each is made once."""
+
+    @cache
+    def published(command: str) -> Published:
+        return publish(command, tmp_path_factory.mktemp(command), diagnosis)
+
+    return published
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """A page of every command that writes one, beside what its `--json` holds."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,10 @@ class Published:
     page: Path
     tree: Any
     """What `--json` wrote."""
+
+
+Publish = Callable[[str], Published]
+"""The page of a command."""
 
 
 def publish(command: str, folder: Path, diagnosis: Diagnosis) -> Published:

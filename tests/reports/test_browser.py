@@ -14,7 +14,7 @@ pytest.importorskip(
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from .published import COMMANDS, Published
+from .published import COMMANDS, Publish
 
 WIDTHS = {"wide": 1280, "phone": 390}
 PATIENCE = 60_000
@@ -81,10 +81,10 @@ class Opened:
     ids="-".join,
 )
 def opened(
-    request: pytest.FixtureRequest, browser: Browser, published: dict[str, Published]
+    request: pytest.FixtureRequest, browser: Browser, published: Publish
 ) -> Iterator[Opened]:
     command, scheme = request.param
-    found = Opened(browser, published[command].page, scheme)
+    found = Opened(browser, published(command).page, scheme)
     yield found
     found.page.close()
 
@@ -122,5 +122,5 @@ def test_barriers_are_found(browser: Browser, tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_page_is_small(command: str, published: dict[str, Published]):
-    assert published[command].page.stat().st_size < 6e6
+def test_a_page_is_small(command: str, published: Publish):
+    assert published(command).page.stat().st_size < 6e6

@@ -5,21 +5,19 @@ from itertools import pairwise
 
 import pytest
 
-from .published import COMMANDS, Published
+from .published import COMMANDS, Publish
 from .tables import Numbers, parse_shown, read_numbers
 
-Pages = dict[str, Published]
 
-
-def read(published: Pages, command: str) -> tuple[Numbers, object]:
-    one = published[command]
+def read(published: Publish, command: str) -> tuple[Numbers, object]:
+    one = published(command)
     return read_numbers(one.page), one.tree
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_read_is_what_is_meant(command: str, published: Pages):
+def test_what_is_read_is_what_is_meant(command: str, published: Publish):
     """Three digits of the exact value; shares to half a per cent."""
-    numbers = read_numbers(published[command].page)
+    numbers = read_numbers(published(command).page)
     assert len(numbers.shown) > 10
     for text, exact in numbers.shown:
         digits = 10 ** (math.floor(math.log10(abs(exact))) - 2) if exact else 0.0
@@ -27,7 +25,7 @@ def test_what_is_read_is_what_is_meant(command: str, published: Pages):
         assert parse_shown(text) == pytest.approx(exact, abs=near), text
 
 
-def test_measure(published: Pages):
+def test_measure(published: Publish):
     page, tree = read(published, "measure")
     replay, floor = tree["replay"], tree["noise_floor"]
     joints = page.table("Replay by joint")
@@ -57,7 +55,7 @@ def test_measure(published: Pages):
     assert page.tiles["noise of the sensors"].value == pytest.approx(rms, rel=1e-12)
 
 
-def test_diagnose(published: Pages):
+def test_diagnose(published: Publish):
     page, tree = read(published, "diagnose")
     assert page.tiles["replay error"].value == tree["replay"]["position_rmse"]
     after = page.tiles["with causes put right"].value
@@ -94,7 +92,7 @@ def test_diagnose(published: Pages):
         assert change["size"] in page.text
 
 
-def test_calibrate(published: Pages):
+def test_calibrate(published: Publish):
     page, tree = read(published, "calibrate")
     parameters = page.table("What the recordings say")
     assert [row[0].text for row in parameters.rows] == list(tree["parameters"])
@@ -113,7 +111,7 @@ def test_calibrate(published: Pages):
     assert tree["summary"] in " ".join(page.text.split())
 
 
-def test_certify(published: Pages):
+def test_certify(published: Publish):
     page, tree = read(published, "certify")
     success, validity = tree["success"], tree["validity"]
     assert page.tiles["at least"].value == success["lower"]
@@ -159,7 +157,7 @@ def test_certify(published: Pages):
     ]
 
 
-def test_tour(published: Pages):
+def test_tour(published: Publish):
     page, tree = read(published, "tour")
     policies = page.table("Three policies")
     assert len(policies.rows) == len(tree["policies"])
