@@ -44,7 +44,7 @@ def print_tour(tour: "Tour") -> None:
             for one in tour.estimates
         ],
     )
-    said = "Calibration helped here, beyond doubt."
-    if not tour.helped:
-        said = "Calibration made no sure difference for this truth."
-    emit_note(f"{said} {max(tour.seconds.values(), default=0):.0f} s in all.")
+    if tour.note:
+        emit_note(tour.note, style="yellow")
+    took = max(tour.seconds.values(), default=0.0)
+    emit_note(f"{tour.verdict.sentence} {took:.0f} s in all.")

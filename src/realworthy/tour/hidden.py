@@ -1,16 +1,13 @@
 """A hidden truth: drawn from a seed, known to the stand-in alone until the end."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realworthy.parameters.draws import Draws
-from realworthy.realities import Noise, Reality, RealityFile, StandIn, make_reality
+from realworthy.realities import Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.tour.robots import TourRobot
 from realworthy.twins import Twin
-
-Floats = NDArray[np.float64]
 
 
 def draw_truth(robot: TourRobot, twin: Twin, *, seed: int) -> dict[str, float]:
@@ -33,7 +30,7 @@ def hide(robot: TourRobot, twin: Twin, *, seed: int) -> Reality:
         twin=twin.reference or twin.name,
         seed=seed,
         parameters=draw_truth(robot, twin, seed=seed),
-        noise=Noise(**robot.noise),
+        noise=robot.noise,
     )
     return make_reality("hidden", file)
 
