@@ -35,7 +35,7 @@ _OVERFLOW = (
     int(mujoco.mjtWarning.mjWARN_CONTACTFULL),
     int(mujoco.mjtWarning.mjWARN_CNSTRFULL),
 )
-_FEW_WORLDS = 256
+FEW_WORLDS = 256
 """Fewer are stepped by one thread where laws want a call for every substep: waking
 others each time costs more than they do, and much more on a busy machine."""
 THREADS = "REALWORTHY_THREADS"
@@ -99,7 +99,7 @@ class MujocoCpu(Simulator):
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
         self._all = np.arange(world_count)
-        if self.bound.drives and world_count < _FEW_WORLDS:
+        if self.bound.drives and world_count < FEW_WORLDS:
             thread_count = thread_count or 1
         threads = thread_count or read_thread_count()
         self._batch = Batch(self.bound.model, world_count, threads, persistent)
