@@ -9,6 +9,9 @@ from realworthy.robots import play
 from realworthy.tour.robots import TourRobot
 from realworthy.twins import Twin
 
+_FADE = 0.5
+"""[s] from no command to the whole wave."""
+
 
 def draw_truth(robot: TourRobot, twin: Twin, *, seed: int) -> dict[str, float]:
     """True values of what is not known."""
@@ -38,16 +41,22 @@ def hide(robot: TourRobot, twin: Twin, *, seed: int) -> Reality:
 def record_sines(
     robot: TourRobot, reality: Reality, *, count: int, seconds: float, first: int = 0
 ) -> list[Recording]:
-    """What the robot measured under sums of sines, each a little faster."""
+    """What the robot measured under sums of sines, each a little faster.
+
+    They begin softly: a replay takes the first command for one that was held before,
+    which a robot that delays commands would make wrong.
+    """
     stand_in = StandIn(reality)
     info = stand_in.info
     time = np.arange(round(seconds * info.rate)) / info.rate
+    fade = np.minimum(time / _FADE, 1.0)[:, None]
     found = []
     for k in range(first, first + count):
         rates = np.array(robot.waves) * (1 + 0.13 * k)
         shifts = k + np.arange(len(info.commands))
         phase = 2 * np.pi * np.outer(time, rates)
         wave = np.stack([np.sin(phase + s).mean(axis=1) for s in shifts], axis=1)
-        command = np.clip(robot.push * wave, info.command_lower, info.command_upper)
+        wave = robot.push * fade * wave
+        command = np.clip(wave, info.command_lower, info.command_upper)
         found.append(play(stand_in, command))
     return found

@@ -122,8 +122,10 @@ class _Story:
         for way, (_, simulated) in done.items():
             self.tell("train", f"{way}: {simulated:.0%} of its own worlds succeed.")
         policies = {way: policy for way, (policy, _) in done.items()}
+        asked = self._judge(policies)  # fills the core that certificates leave free
         papers = self._certify(policies)
-        real = self._judge(policies)
+        real = {way: self._get(work) for way, work in asked.items()}
+        self._tick("judge")
         trials = self._deploy(policies) if self.settings.with_wire else {}
         self.tour.fared = tuple(
             Fared(
@@ -260,15 +262,12 @@ class _Story:
             self.tell("certify", f"{way}: {paper.verdict}, at least {lower:.0%}.")
         return found
 
-    def _judge(self, policies: dict[Way, Path]) -> dict[Way, Share]:
+    def _judge(self, policies: dict[Way, Path]) -> dict[Way, _Work[Share]]:
         count, seed = self.settings.episodes, self.seed + 17
-        asked = {
+        return {
             way: self._ask("judge", _judge, policy, self.hidden, count, seed)
             for way, policy in policies.items()
         }
-        found = {way: self._get(work) for way, work in asked.items()}
-        self._tick("judge")
-        return found
 
     def _deploy(self, policies: dict[Way, Path]) -> dict[Way, RealTrials]:
         with ExitStack() as stack:
