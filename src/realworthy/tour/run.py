@@ -103,7 +103,6 @@ class _Story:
         self.calibrated = folder / "calibrated.twin.yaml"
         self.hidden = folder / "hidden.reality.yaml"
         self._reality = hide(robot, self.twin, seed=self.seed)
-        save_reality(self._reality.file, self.hidden)
         self._began, self._used = time.perf_counter(), _read_processor()
 
     def tell_it(self) -> Tour:
@@ -263,6 +262,8 @@ class _Story:
         return found
 
     def _judge(self, policies: dict[Way, Path]) -> dict[Way, _Work[Share]]:
+        """Only now is the truth written anywhere: nothing is learnt after this."""
+        save_reality(self._reality.file, self.hidden)
         count, seed = self.settings.episodes, self.seed + 17
         return {
             way: self._ask("judge", _judge, policy, self.hidden, count, seed)
