@@ -170,6 +170,7 @@ class _Story:
             calibrated=self.calibrated,
             output=self.folder / "runs" / way,
             steps=self.robot.steps,
+            episodes=self.settings.episodes,
             seed=self.seed,
         )
 

@@ -14,7 +14,7 @@ class TourSettings:
     training_share: float = 1.0
     """Of the robot's own training steps."""
     episodes: int = 200
-    """On the hidden reality, faster than real time."""
+    """Of each policy, in worlds like those it had, and on the hidden reality."""
     trials: int = 3
     """Of each policy over the wire, in real time."""
     trial_share: float = 1.0
