@@ -65,7 +65,7 @@ def test_another_robot_or_a_used_folder_is_refused(tmp_path: Path):
 
 
 def test_certificates_of_a_tour_hear_another_engine():
-    engines = {cell.condition.engine for cell in tour_suite().cells}
+    engines = {cell.condition.engine for cell in tour_suite(40).cells}
     assert "sapien" in engines
 
 

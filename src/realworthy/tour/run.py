@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from realworthy.identification import calibrate
 from realworthy.identification.excitation import record_motion
 from realworthy.identification.excitation.excite import excite
 from realworthy.identification.excitation.settings import ExcitationSettings
-from realworthy.realities import StandIn, load_reality, save_reality
+from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion
 from realworthy.reports.units import find_units, join_units
@@ -82,6 +82,16 @@ class _Work(Generic[T]):
     future: "Future[tuple[T, float]]"
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A policy, and what is being found out about it."""
+
+    policy: Path
+    simulated: float
+    certificate: _Work[Certificate]
+    real: _Work[Share]
+
+
 class _Story:
     def __init__(
         self,
@@ -116,25 +126,12 @@ class _Story:
         self._calibrate([*recordings, *self._excite()], unseen)
         trained[Way.CALIBRATED] = self._train(Way.CALIBRATED)
         self._hear(self._get(examined))
-        done = {way: self._get(work) for way, work in trained.items()}
-        self._tick("train")
-        for way, (_, simulated) in done.items():
-            self.tell("train", f"{way}: {simulated:.0%} of its own worlds succeed.")
-        policies = {way: policy for way, (policy, _) in done.items()}
-        asked = self._judge(policies)  # fills the core that certificates leave free
-        papers = self._certify(policies)
-        real = {way: self._get(work) for way, work in asked.items()}
-        self._tick("judge")
+        judged = self._judge_each(trained)
+        policies = {way: judged[way].policy for way in Way}
+        fared = {way: self._conclude(way, judged[way]) for way in Way}
         trials = self._deploy(policies) if self.settings.with_wire else {}
         self.tour.fared = tuple(
-            Fared(
-                way=way,
-                simulated=simulated,
-                certificate=papers[way],
-                real=real[way],
-                trials=trials.get(way),
-            )
-            for way, (_, simulated) in done.items()
+            replace(fared[way], trials=trials.get(way)) for way in Way
         )
         self._measure_again(trials)
         self.tour.truth = dict(self._reality.file.parameters)
@@ -249,29 +246,56 @@ class _Story:
         self._tick("diagnose")
         self.tell("diagnose", found.summary)
 
-    def _certify(self, policies: dict[Way, Path]) -> dict[Way, Certificate]:
-        twin, place = str(self.calibrated), self.folder / "papers"
-        asked = {
-            way: self._ask("certify", _certify, policy, twin, place / way)
-            for way, policy in policies.items()
-        }
-        found = {way: self._get(work) for way, work in asked.items()}
-        self._tick("certify")
-        for way, paper in found.items():
-            lower = paper.success.lower
-            self.tell("certify", f"{way}: {paper.verdict}, at least {lower:.0%}.")
+    def _judge_each(
+        self, trained: dict[Way, _Work[tuple[Path, float]]]
+    ) -> dict[Way, _Judged]:
+        """Certifies and tries every policy as soon as it is there, beside the rest."""
+        ways = {work.future: way for way, work in trained.items()}
+        found = {}
+        for future in as_completed(ways):
+            way = ways[future]
+            policy, simulated = self._get(trained[way])
+            self._tick("train")
+            self.tell("train", f"{way}: {simulated:.0%} of its own worlds succeed.")
+            found[way] = _Judged(
+                policy,
+                simulated,
+                self._ask(
+                    "certify",
+                    _certify,
+                    policy,
+                    str(self.calibrated),
+                    self.folder / "papers" / way,
+                    self.settings.realities,
+                ),
+                self._ask(
+                    "judge",
+                    _judge,
+                    policy,
+                    self._reality.file,
+                    self.settings.episodes,
+                    self.seed + 17,
+                ),
+            )
         return found
 
-    def _judge(self, policies: dict[Way, Path]) -> dict[Way, _Work[Share]]:
-        """Only now is the truth written anywhere: nothing is learnt after this."""
-        save_reality(self._reality.file, self.hidden)
-        count, seed = self.settings.episodes, self.seed + 17
-        return {
-            way: self._ask("judge", _judge, policy, self.hidden, count, seed)
-            for way, policy in policies.items()
-        }
+    def _conclude(self, way: Way, judged: _Judged) -> Fared:
+        paper = self._get(judged.certificate)
+        self._tick("certify")
+        lower = paper.success.lower
+        self.tell("certify", f"{way}: {paper.verdict}, at least {lower:.0%}.")
+        real = self._get(judged.real)
+        self._tick("judge")
+        return Fared(
+            way=way,
+            simulated=judged.simulated,
+            certificate=paper,
+            real=real,
+            trials=None,
+        )
 
     def _deploy(self, policies: dict[Way, Path]) -> dict[Way, RealTrials]:
+        save_reality(self._reality.file, self.hidden)
         with ExitStack() as stack:
             under_way = {
                 way: stack.enter_context(
@@ -324,24 +348,22 @@ def _diagnose(twin: str, recordings: list[Recording]) -> Explained:
     )
 
 
-def _certify(policy: Path, twin: str, output: Path) -> Certificate:
-    settings = CertifySettings(suite=tour_suite())
+def _certify(policy: Path, twin: str, output: Path, realities: int) -> Certificate:
+    settings = CertifySettings(suite=tour_suite(realities))
     return certify(policy, twin=twin, output=output, settings=settings)
 
 
-def _judge(policy: Path, hidden: Path, count: int, seed: int) -> Share:
-    reality = load_reality(str(hidden))
+def _judge(policy: Path, hidden: RealityFile, count: int, seed: int) -> Share:
+    reality = make_reality("hidden", hidden)
     subject = build_subject(policy, twin=reality.file.twin)
     found = play_reality(subject, reality, count, seed=seed)
     return to_share(found.success_count, found.valid_count)
 
 
-def tour_suite() -> Suite:
-    """MuJoCo and SAPIEN, stress, and the limits; in seconds."""
-    suite = quick_suite()
-    return msgspec.structs.replace(
-        suite, name="tour", coverage=Coverage(realities=40, episodes=32, scales=(1.0,))
-    )
+def tour_suite(realities: int) -> Suite:
+    """MuJoCo and SAPIEN, stress, and the limits where there are realities to try."""
+    coverage = Coverage(realities=realities, scales=(1.0,)) if realities else None
+    return msgspec.structs.replace(quick_suite(), name="tour", coverage=coverage)
 
 
 def _ignore(_step: str, _found: str) -> None:

@@ -15,6 +15,8 @@ class TourSettings:
     """Of the robot's own training steps."""
     episodes: int = 200
     """Of each policy, in worlds like those it had, and on the hidden reality."""
+    realities: int = 40
+    """That a certificate tries within the belief; 0: none, and it tells no limits."""
     trials: int = 3
     """Of each policy over the wire, in real time."""
     trial_share: float = 1.0
@@ -34,5 +36,10 @@ class TourSettings:
 def quick_tour(seed: int = 0) -> TourSettings:
     """Every step, with policies that learn next to nothing."""
     return TourSettings(
-        seed=seed, training_share=0.03, episodes=32, trials=1, trial_share=0.3
+        seed=seed,
+        training_share=0.03,
+        episodes=32,
+        realities=0,
+        trials=1,
+        trial_share=0.3,
     )
