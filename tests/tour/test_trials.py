@@ -145,3 +145,17 @@ def test_trials_that_do_not_end_are_said(
         start(tmp_path, tmp_path, tmp_path / "trials") as under_way,
     ):
         wait_for([under_way])
+
+
+def test_a_refusal_is_said_in_the_words_of_the_check(tmp_path: Path):
+    report = tmp_path / "deploy.json"
+    report.write_text(
+        '{"trials": [], "checks": ['
+        '{"name": "rate", "passed": true, "text": "41 states/s"},'
+        '{"name": "clock", "passed": false, "text": "0.5 times as fast as ours"}]}'
+    )
+    refusal = trials.find_refusals(report)
+    found = trials.RealTrials(successes=(), recordings=(), refusal=refusal)
+    assert found.summary == "not tried: clock: 0.5 times as fast as ours"
+    tried = trials.RealTrials(successes=(True, False), recordings=())
+    assert tried.summary == "1 of 2"

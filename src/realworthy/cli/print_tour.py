@@ -29,9 +29,7 @@ def print_tour(tour: "Tour") -> None:
                 f"{each.real.lower:.0%} … {each.real.upper:.0%}",
                 f"{100 * each.gap:+.0f} points",
                 str(each.certificate.verdict),
-                ""
-                if each.trials is None
-                else f"{sum(each.trials.successes)} of {len(each.trials.successes)}",
+                "" if each.trials is None else each.trials.summary,
             )
             for each in tour.fared
         ],

@@ -89,10 +89,7 @@ class TourView:
         )
 
     def _make_row(self, each: Fared) -> tuple[str | Number | Percent | Span, ...]:
-        trials = "not tried"
-        if each.trials is not None:
-            good, count = sum(each.trials.successes), len(each.trials.successes)
-            trials = f"{good} of {count}"
+        trials = "not tried" if each.trials is None else each.trials.summary
         return (
             _WORDS[each.way],
             Percent(each.simulated),

@@ -314,8 +314,7 @@ class _Story:
             found = {way: one.read() for way, one in under_way.items()}
         self._tick("deploy")
         for way, trials in found.items():
-            good, count = sum(trials.successes), len(trials.successes)
-            self.tell("deploy", f"{way}: {good} of {count} trials over the wire.")
+            self.tell("deploy", f"{way}, over the wire: {trials.summary}.")
         return found
 
     def _measure_again(self, trials: dict[Way, RealTrials]) -> None:

@@ -34,6 +34,15 @@ class RealTrials:
     successes: tuple[bool, ...]
     """By what the robot measured itself."""
     recordings: tuple[Path, ...]
+    refusal: str = ""
+    """What a check before the trials found wrong, where there were none."""
+
+    @property
+    def summary(self) -> str:
+        """Successes of all, or why there were none: a busy machine is no robot."""
+        if not self.successes:
+            return f"not tried: {self.refusal}"
+        return f"{sum(self.successes)} of {len(self.successes)}"
 
     def load(self) -> list[Recording]:
         return [load_recording(path) for path in self.recordings]
@@ -122,6 +131,7 @@ class Deployment:
         return RealTrials(
             successes=tuple(good for _, good in judged),
             recordings=tuple(path for path, _ in judged),
+            refusal="; ".join(find_refusals(turn.report) for turn in self._turns),
         )
 
     def close(self) -> None:
@@ -198,6 +208,12 @@ class Deployment:
             )
         trials = json.loads(turn.report.read_text())["trials"]
         return [Path(one["recording"]) for one in trials if one["recording"]]
+
+
+def find_refusals(report: Path) -> str:
+    """Checks that kept a policy from being tried, in their own words."""
+    checks = json.loads(report.read_text())["checks"]
+    return ", ".join(f"{c['name']}: {c['text']}" for c in checks if not c["passed"])
 
 
 def wait_for(deployments: Sequence[Deployment]) -> None:
