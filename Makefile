@@ -8,8 +8,9 @@ export MENAGERIE_ROOT ?= $(wildcard ../shared/menagerie)
 
 .PHONY: demo test test-slow check format bench docs pins clean
 
-demo: $(READY)         ## the circle on the embedded pendulum, in seconds
-	$(BIN)/python recipes/circle.py
+demo: $(READY)         ## the whole loop on a hidden truth, in minutes; TOUR=--quick for a glance
+	rm -rf build/tour
+	$(BIN)/realworthy tour $(TOUR) --output build/tour
 
 test: $(READY)         ## the suite, on all cores; one thread for each worker
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow and not robot"

@@ -13,7 +13,7 @@ import argparse
 import json
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,19 +24,22 @@ from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
 from realworthy.learning.train import TrainSettings, train
 from realworthy.parameters.draws import Draws
-from realworthy.parameters.tables import PENG_2018
 from realworthy.realities import Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.evaluate import evaluate
 from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.tables import apply_table, from_belief
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tour.ways import Way, choose_worlds
 from realworthy.twins import Twin, load_twin
 
-ARMS = ("published", "wide table", "calibrated")
+ARMS = {
+    "published": Way.NOMINAL,
+    "wide table": Way.WIDE,
+    "calibrated": Way.CALIBRATED,
+}
 EPISODES = 200
 
 
@@ -105,19 +108,11 @@ def run(task: str, case: Case, seed: int) -> dict[str, object]:
     twin = load_twin(TASKS[task].twin)
     truth = draw_truth(twin, case, seed)
     found = calibrate(twin, record(twin, truth, case, seed))
-    noise = Randomization(noise=1.0)
-    table = apply_table(PENG_2018, twin).randomization
-    ways: dict[str, tuple[Twin, Randomization]] = {
-        "published": (twin, noise),
-        "wide table": (twin, replace(noise, belief=table.belief)),
-        "calibrated": (
-            found.twin,
-            replace(noise, belief=from_belief(found.twin).belief),
-        ),
-    }
     row: dict[str, object] = {"task": task, "seed": seed, "truth": truth}
-    for arm, (believed, randomization) in ways.items():
-        row[arm] = judge(task, case, believed, randomization, twin, truth, seed)
+    for arm, way in ARMS.items():
+        believed = found.twin if way is Way.CALIBRATED else twin
+        worlds = choose_worlds(believed, way)
+        row[arm] = judge(task, case, believed, worlds, twin, truth, seed)
     row["seconds"] = time.perf_counter() - began
     print(row, flush=True)
     return row

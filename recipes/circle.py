@@ -8,7 +8,7 @@ worlds are driven by the same torques, and so is a stand-in robot whose truth is
 The stand-in's recording is then held against the worlds': which samples come closest?
 That is no calibration (`realworthy calibrate` fits), but everything a fit needs.
 
-Runs in seconds on a laptop CPU:  make demo   or   python recipes/circle.py --worlds 256
+Runs in seconds on a laptop CPU:  python recipes/circle.py --worlds 256
 """
 
 import argparse

@@ -92,3 +92,16 @@ def test_wrong_starts_are_forgiven():
     shifted = plain + 5 * bench.shift_starts(Case())[..., 1:].transpose(2, 0, 1)
     assert judge.condense(shifted).mean() < judge.condense(plain).mean() + 1.0
     assert np.mean(shifted**2) > 4 * np.mean(plain**2)
+
+
+def test_cases_beside_one_that_acts_give_what_they_give_alone():
+    bench = Bench(load_twin("pendulum"), [record("pendulum")], ["joint.damping"])
+    acting = {
+        Slot("hysteresis.torque", "joint"): 0.3,
+        Slot("hysteresis.stiffness", "joint"): 5.0,
+    }
+    cases = [Case({"joint.damping": 0.1}), Case({}, acting), Case()]
+    together = bench.evaluate(cases)
+    alone = np.concatenate([bench.evaluate([case]) for case in cases])
+    assert together == pytest.approx(alone, abs=1e-9)
+    assert np.abs(together[1] - together[2]).max() > 1.0

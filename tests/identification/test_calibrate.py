@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from realworthy.identification import Verdict
+from realworthy.identification.ahead import ADDS_UP
 from realworthy.identification.calibrate import calibrate
 from realworthy.identification.calibration import Calibration, Outcome
-from realworthy.realities import StandIn, load_reality
+from realworthy.realities import (
+    Noise,
+    RealityFile,
+    StandIn,
+    load_reality,
+    make_reality,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.twins import Twin, load_twin, save_twin
@@ -147,3 +154,27 @@ def test_numbers_of_a_double_pendulum_are_found_untouched():
     for name in ("elbow.coulomb_friction", "all.mass"):
         assert abs(found[name].mean - truth[name]) < 4 * found[name].sd
         assert found[name].mean == pytest.approx(truth[name], rel=0.1)
+
+
+@pytest.mark.slow
+def test_what_a_twin_lacks_is_not_added_up_by_whole_replays():
+    """The robot's joint has a spring that nobody thinks of."""
+    twin = load_twin("pendulum")
+    file = RealityFile(
+        schema=1,
+        twin="pendulum",
+        seed=1,
+        parameters={"joint.stiffness": 0.6, "joint.damping": 0.15},
+        noise=Noise(position=2e-4),
+    )
+    robot = StandIn(make_reality("sprung", file))
+    t = np.arange(round(8 * robot.info.rate)) / robot.info.rate
+    waves = [
+        1.5 * np.sin((3 + k) * t) + np.sin((5 + k) * t) * np.minimum(1, t)
+        for k in range(4)
+    ]
+    recordings = [play(robot, {"joint.command": wave}) for wave in waves]
+    found = calibrate(twin, recordings, parameters=["joint.damping", "joint.armature"])
+    assert ADDS_UP in found.warnings
+    assert found.outcome is Outcome.IMPROVED
+    assert found.after < found.before

@@ -263,3 +263,12 @@ def test_model_and_data_of_one_world_are_its_own():
     data = simulator.data(1)
     assert isinstance(data, mujoco.MjData)
     assert data.qpos[0] == 0.2
+
+
+def test_the_environment_says_how_many_threads(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REALWORTHY_THREADS", "1")
+    assert MujocoCpu(make_twin(PENDULUM), 8).thread_count == 1
+    assert MujocoCpu(make_twin(PENDULUM), 8, thread_count=2).thread_count == 2
+    monkeypatch.setenv("REALWORTHY_THREADS", "many")
+    with pytest.raises(RealworthyError, match="REALWORTHY_THREADS is 'many'"):
+        MujocoCpu(make_twin(PENDULUM), 8)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from realworthy.gap import measure
 from realworthy.tour.hidden import draw_truth, hide, record_sines
 from realworthy.tour.robots import ROBOTS
 from realworthy.twins import load_twin
@@ -34,3 +35,13 @@ def test_recordings_hold_what_was_sent_and_measured():
     assert np.abs(sent).max() <= robot.push
     assert np.ptp(first.signals["joint.position"]) > 0.1
     assert not np.allclose(sent, second.signals["joint.command"])
+
+
+def test_a_replay_with_the_truth_is_off_by_noise_alone():
+    """Also of a robot whose commands come late, and of any of its motions."""
+    robot, twin = ROBOTS["pendulum"], load_twin("pendulum")
+    reality = hide(robot, twin, seed=0)
+    assert reality.file.parameters["all.delay"] > 0.05
+    found = record_sines(robot, reality, count=1, seconds=3.0, first=7)
+    true = measure(twin.with_values(reality.file.parameters), found)
+    assert true.replay.position_rmse < 3 * robot.noise.position

@@ -1,7 +1,6 @@
 """A whole tour, small; and what it says of itself."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,9 @@ import pytest
 from realworthy.certification.examine import to_share
 from realworthy.cli.tour import to_tree
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.tour import ROBOTS, Tour, take_tour
-from realworthy.tour.run import Fared, tour_suite
+from realworthy.tour import ROBOTS, Tour, TourSettings, Verdict, quick_tour, take_tour
+from realworthy.tour.run import tour_suite
+from realworthy.tour.tour import Fared
 from realworthy.tour.ways import Way, choose_worlds
 from realworthy.twins import load_twin
 
@@ -18,7 +18,6 @@ from realworthy.twins import load_twin
 def fare(way: Way, successes: int) -> Fared:
     return Fared(
         way=way,
-        policy=Path("policy.onnx"),
         simulated=0.9,
         certificate=None,  # pyright: ignore[reportArgumentType]
         real=to_share(successes, 200),
@@ -27,13 +26,20 @@ def fare(way: Way, successes: int) -> Fared:
 
 
 @pytest.mark.parametrize(
-    ("nominal", "calibrated", "helped"),
-    [(100, 190, True), (185, 190, False), (190, 100, False)],
+    ("nominal", "calibrated", "verdict"),
+    [
+        (100, 190, Verdict.HELPED),
+        (185, 190, Verdict.UNSURE),
+        (190, 185, Verdict.UNSURE),
+        (190, 100, Verdict.HARMED),
+    ],
 )
-def test_help_is_claimed_where_intervals_part(nominal, calibrated, helped):
+def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdict):
     tour = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path())
     tour.fared = (fare(Way.NOMINAL, nominal), fare(Way.CALIBRATED, calibrated))
-    assert tour.helped is helped
+    assert tour.verdict is verdict
+    parts = "do not overlap" in tour.verdict.sentence
+    assert parts is (verdict is not Verdict.UNSURE)
 
 
 def test_the_gap_is_what_simulation_promised_too_much():
@@ -59,24 +65,30 @@ def test_another_robot_or_a_used_folder_is_refused(tmp_path: Path):
 
 
 def test_certificates_of_a_tour_hear_another_engine():
-    engines = {cell.condition.engine for cell in tour_suite().cells}
+    engines = {cell.condition.engine for cell in tour_suite(40).cells}
     assert "sapien" in engines
 
 
+def test_only_a_quick_tour_says_that_it_is_one():
+    assert TourSettings().note == ""
+    assert "3% of their training" in quick_tour().note
+
+
 @pytest.mark.slow
-def test_a_small_tour_ends_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_quick_tour_ends_on_a_page(tmp_path: Path):
     """Policies that learned next to nothing; every step of the loop is real."""
     from realworthy.tour.page import write_tour
 
-    small = replace(ROBOTS["pendulum"], steps=20_000, seconds=3.0)
-    monkeypatch.setitem(ROBOTS, "pendulum", small)
     told: list[str] = []
     tour = take_tour(
-        "pendulum", folder=tmp_path / "t", tell=lambda step, _: told.append(step)
+        "pendulum",
+        folder=tmp_path / "t",
+        settings=quick_tour(),
+        tell=lambda step, _: told.append(step),
     )
     assert {"record", "measure", "excite", "calibrate", "train", "deploy"} <= {*told}
     assert [each.way for each in tour.fared] == list(Way)
-    assert tour.gap_after < 0.5 * tour.gap_before
+    assert tour.gap_after < 0.05 * tour.gap_before
     for one in tour.estimates:
         if one.name in tour.truth:
             assert abs(one.mean - one.truth) < 4 * one.sd + 0.05 * abs(one.truth)
@@ -85,6 +97,12 @@ def test_a_small_tour_ends_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert tree["truth"] == tour.truth
     page = tmp_path / "page.html"
     write_tour(tour, page)
-    assert "What was hidden" in page.read_text()
+    text = page.read_text()
+    assert "What was hidden" in text
+    assert tour.note.startswith("A quick tour")
+    assert tour.note in text
+    assert len(tour.list_unseen()) == 2
+    assert set(tour.processor) == set(tour.seconds)
+    assert tour.processor["train"] > 1.0
     assert page.stat().st_size < 6e6
     json.dumps(tree["seconds"])

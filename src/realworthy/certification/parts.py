@@ -1,13 +1,8 @@
 """The parts of an examination: run here, in other processes, or through Ray; kept."""
 
-import contextlib
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import as_completed
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +10,7 @@ from realworthy.certification.engines import examine_engine
 from realworthy.certification.examine import examine_cell
 from realworthy.certification.keeping import Kept, Part, Result
 from realworthy.certification.margins import examine_margin
+from realworthy.certification.processes import start_processes
 from realworthy.certification.results import (
     CellResult,
     MarginResult,
@@ -174,50 +170,11 @@ def _run_beside(
     """In processes of this machine, each with one thread; the longest parts first."""
     ordered = sorted(parts, key=lambda part: not examination.is_long(part))
     errands = _pack(examination, ordered)
-    others = set(active_children())
-    pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_prepare_worker
-    )
-    try:
-        with _one_thread_each():  # processes begin here, and take it with them
-            tasks = {pool.submit(errand.do): errand.part for errand in errands}
+    hint = "Try fewer --workers; with --output it goes on where it stopped."
+    with start_processes(workers, hint=hint) as pool:
+        tasks = {pool.submit(errand.do): errand.part for errand in errands}
         for task in as_completed(tasks):
             yield tasks[task], task.result()
-    except BrokenProcessPool:
-        raise RealworthyError(
-            f"One of {workers} processes died, most likely for want of memory.",
-            hint="Try fewer --workers; with --output it goes on where it stopped.",
-        ) from None
-    except BaseException:  # nobody waits for what is under way
-        for child in set(active_children()) - others:
-            child.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Libraries of linear algebra in processes that begin now use one thread."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _prepare_worker() -> None:
-    """One thread for each process; to stop is the business of the first one."""
-    import torch
-
-    torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_on_ray(

@@ -29,9 +29,7 @@ def print_tour(tour: "Tour") -> None:
                 f"{each.real.lower:.0%} … {each.real.upper:.0%}",
                 f"{100 * each.gap:+.0f} points",
                 str(each.certificate.verdict),
-                ""
-                if each.trials is None
-                else f"{sum(each.trials.successes)} of {len(each.trials.successes)}",
+                "" if each.trials is None else each.trials.summary,
             )
             for each in tour.fared
         ],
@@ -44,7 +42,7 @@ def print_tour(tour: "Tour") -> None:
             for one in tour.estimates
         ],
     )
-    said = "Calibration helped here, beyond doubt."
-    if not tour.helped:
-        said = "Calibration made no sure difference for this truth."
-    emit_note(f"{said} {max(tour.seconds.values(), default=0):.0f} s in all.")
+    if tour.note:
+        emit_note(tour.note, style="yellow")
+    took = max(tour.seconds.values(), default=0.0)
+    emit_note(f"{tour.verdict.sentence} {took:.0f} s in all.")

@@ -1,6 +1,6 @@
 """`realworthy tour`: the whole loop on a robot whose truth is hidden."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +28,8 @@ class TourCommand:
     """Where its files go; by default tour_<robot>_<seed>."""
     no_wire: Flag = False
     """Leave out the trials in real time."""
+    quick: Flag = False
+    """Hardly any training: every step is taken, and successes say nothing."""
     json: JsonFile = None
     """Also write the result, for programs."""
     report: ReportFile = None
@@ -38,16 +40,18 @@ class TourCommand:
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.print_tour import print_tour
-        from realworthy.tour import take_tour
+        from realworthy.tour import TourSettings, quick_tour, take_tour
 
+        settings = TourSettings(seed=self.seed)
+        if self.quick:
+            settings = quick_tour(self.seed)
         folder = self.output or Path(f"tour_{self.robot}_{self.seed}")
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             found = take_tour(
                 self.robot,
                 folder=folder,
-                seed=self.seed,
-                with_wire=not self.no_wire,
+                settings=replace(settings, with_wire=not self.no_wire),
                 tell=_tell,
             )
             save(to_tree(found))
@@ -73,7 +77,9 @@ def to_tree(tour: "Tour") -> dict[str, object]:
     return {
         "robot": tour.robot.name,
         "seed": tour.seed,
+        "note": tour.note,
         "gap": {
+            "unit": tour.unit,
             "before": tour.gap_before,
             "after": tour.gap_after,
             "trials": tour.gap_again,
@@ -92,7 +98,8 @@ def to_tree(tour: "Tour") -> dict[str, object]:
             }
             for each in tour.fared
         ],
-        "helped": tour.helped,
+        "verdict": tour.verdict.name.lower(),
         "truth": tour.truth,
         "seconds": tour.seconds,
+        "processor": tour.processor,
     }

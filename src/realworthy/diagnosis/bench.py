@@ -7,13 +7,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.diagnosis.effects import FRICTION, NEUTRAL, SuspectedEffects
+from realworthy.diagnosis.effects import (
+    ACTING,
+    FRICTION,
+    NEUTRAL,
+    SuspectedEffects,
+)
 from realworthy.diagnosis.heat import Heat
 from realworthy.diagnosis.native import STRUCTURAL, NativeEffects
 from realworthy.diagnosis.suspects import Case, Edit, Slot
 from realworthy.gap.noise import NoiseFloor, estimate_noise
 from realworthy.gap.states import States, estimate_states
 from realworthy.recordings import Recording
+from realworthy.simulators.mujoco_cpu import FEW_WORLDS
 from realworthy.simulators.replay import (
     Replayer,
     Track,
@@ -144,7 +150,7 @@ class Bench:
         self._readies: dict[tuple[Edit, ...], _Ready] = {}
         self._sources: dict[tuple[Edit, ...], list[_Source]] = {}
         self._players: dict[
-            tuple[_Variant, int], tuple[Replayer, SuspectedEffects]
+            tuple[_Variant, int, bool], tuple[Replayer, SuspectedEffects]
         ] = {}
         self._bounds: dict[_Variant, BoundTwin] = {}
         self._tracks: dict[tuple[_Variant, tuple[Edit, ...]], list[Track]] = {}
@@ -216,10 +222,11 @@ class Bench:
             np.arange(len(self.pieces)) if places is None else np.array(places)
         )
         out = np.empty((len(cases), len(chosen_pieces), self._width))
-        groups: dict[tuple[_Variant, tuple[Edit, ...]], list[int]] = {}
-        for i, case in enumerate(cases):
-            groups.setdefault((self._variant(case), case.edits), []).append(i)
-        for (variant, edits), members in groups.items():
+        groups: dict[tuple[_Variant, tuple[Edit, ...], bool], list[int]] = {}
+        for i, case in enumerate(cases):  # one that acts would slow all beside it
+            key = (self._variant(case), case.edits, _acts(case))
+            groups.setdefault(key, []).append(i)
+        for (variant, edits, _), members in groups.items():
             chosen = [cases[i] for i in members]
             out[members] = self._run(variant, edits, chosen, chosen_pieces)
         return out
@@ -288,21 +295,22 @@ class Bench:
         return variant.is_heavy or parameter.kind not in _INERTIAL
 
     def _player(
-        self, variant: _Variant, wanted: int
+        self, variant: _Variant, wanted: int, *, acts: bool
     ) -> tuple[Replayer, SuspectedEffects]:
         slabs = -(-wanted // _WORLDS)
         size = -(-wanted // (slabs * _ROUND)) * _ROUND  # few idle worlds, few sizes
-        kept = self._players.pop((variant, size), None)
+        alone = acts and size < FEW_WORLDS  # a call per substep: threads would wait
+        kept = self._players.pop((variant, size, alone), None)
         if kept is None:
             effects = SuspectedEffects(Layout(self._make(variant)), variant.stiff)
             player = Replayer(
                 self._laid_out(variant, ()),
                 size,
-                thread_count=self._thread_count,
+                thread_count=self._thread_count or int(alone),
                 effects=[effects],
             )
             kept = (player, effects)
-        self._players[variant, size] = kept  # the last used is the last to go
+        self._players[variant, size, alone] = kept  # the last used is the last to go
         while len(self._players) > _KEPT_BENCHES:
             self._players.pop(next(iter(self._players)))
         return kept
@@ -333,7 +341,8 @@ class Bench:
     ) -> Floats:
         """(cases, pieces, width) residuals; shifts are (cases, 2, joints) in sd."""
         pairs = len(cases) * len(places)
-        player, effects = self._player(variant, pairs)
+        acts = any(_acts(case) for case in cases)
+        player, effects = self._player(variant, pairs, acts=acts)
         tracks = self._laid_out(variant, edits)
         player.load(tracks)
         slab = player.simulator.world_count
@@ -497,6 +506,11 @@ def _condense(rows: Floats, piece: Piece) -> Floats:
     """(…, blocks, joints) means of (…, rows, joints)."""
     shape = (rows.shape[0], piece.block_count, piece.block_rows, rows.shape[2])
     return rows[:, : piece.block_count * piece.block_rows].reshape(shape).mean(2)
+
+
+def _acts(case: Case) -> bool:
+    """Whether something must be done between substeps."""
+    return any(slot.effect in ACTING for slot in case.effects)
 
 
 def _choose(found: list[tuple[float, Piece]], count: int) -> list[tuple[float, Piece]]:

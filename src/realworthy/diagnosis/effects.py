@@ -31,6 +31,8 @@ NEUTRAL = {
 """Number of an effect → its value where there is no effect."""
 FRICTION = ("stribeck", "load_friction")
 """Effects that write a joint's dry friction at every substep."""
+ACTING = (*FRICTION, "hysteresis", "contact", "supply_sag")
+"""Effects that act at every substep, on any twin."""
 _SAG_TIME = 0.02
 """[s] in which a supply follows its load."""
 

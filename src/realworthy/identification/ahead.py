@@ -1,8 +1,9 @@
-"""Held-out recordings predicted a little ahead, where a whole replay means nothing.
+"""Recordings predicted a little ahead, where a whole replay means nothing.
 
 Where a small error of the start grows, as in a double pendulum, two replays of one
-recording part after seconds whatever the model is worth. Then predictions from measured
-states are compared instead, as `measure` has them among its horizons.
+recording part after seconds whatever the model is worth. Where the twin lacks something
+that no servo makes up for, whole replays add it up. Then predictions from measured
+states are fitted and compared instead, as `measure` has them among its horizons.
 """
 
 from collections.abc import Sequence
@@ -19,10 +20,14 @@ from realworthy.twins import Twin
 AHEAD = 0.5
 """[s] over which held-out recordings are predicted."""
 _STARTS = 64
-SAID = (
+GROWS = (
     "Small errors of a start grow in this machine, so no replay of a whole recording "
     f"can tell: held-out recordings were predicted {AHEAD:g} s ahead from measured "
     "states."
+)
+ADDS_UP = (
+    "The twin lacks something that whole replays add up: it was fitted to predictions "
+    f"{AHEAD:g} s ahead from measured states, and judged by such."
 )
 
 

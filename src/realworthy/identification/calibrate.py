@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from realworthy import __version__
 from realworthy.errors import BadRecording
 from realworthy.gap.measure import is_finger
-from realworthy.identification.ahead import SAID, compare_ahead
+from realworthy.identification.ahead import ADDS_UP, AHEAD, GROWS, compare_ahead
 from realworthy.identification.apart import Servo, find_servos
 from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
@@ -74,6 +74,8 @@ _WHOLE = 10.0
 """[s] of the pieces in which joints are looked at one by one."""
 _SETTLED = 0.3
 """[s] after which a servo has forgotten how a piece began."""
+_LACKS = 20.0
+"""Times the noise from which residuals say that the twin lacks something large."""
 _TOOLS = ("mujoco", "numpy", "scipy")
 _FEW = 4
 """One piece out of so many is enough for a rough fit."""
@@ -125,10 +127,21 @@ def calibrate(
     joints = find_joints(twin, division.fitted)
     follow(0.02, "choosing")
     closed = close_loops(twin, (*division.fitted, *division.held_out))
-    rough, wide = _begin(closed, division, joints, parameters, settings, work, follow)
-    names = work.done.choice.names if work.done.choice else []
-    problem = wide.with_space(rough, names)
-    part = _fit(problem, settings, work, follow)
+
+    def begin() -> tuple[Twin, _Wide, Problem]:
+        twin, wide = _begin(
+            closed, division, joints, parameters, settings, work, follow
+        )
+        names = work.done.choice.names if work.done.choice else []
+        return twin, wide, wide.with_space(twin, names)
+
+    rough, wide, problem = begin()
+    part = _fit(problem, wide, settings, work, follow)
+    if part is None:
+        work.look_ahead()
+        rough, wide, problem = begin()
+        part = _fit(problem, wide, settings, work, follow)
+        assert part is not None  # looking ahead is the last resort
     follow(0.85, "replaying what was held out")
     fitted = widen(problem, np.array(part.z), np.array(part.covariance_z), _folds(part))
     estimates = _list_estimates(twin, problem, fitted, work)
@@ -157,7 +170,7 @@ def calibrate(
         cross_validated=part.folds_rmse,
         warnings=(
             *doubted,
-            *((SAID,) if grows else ()),
+            *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
             *((describe_scale(ratios),) if ratios else ()),
             *part.warnings,
             *describe_doubts(estimates, part, division),
@@ -193,6 +206,8 @@ class _Wide:
     is_servo: bool
     grows: bool = False
     """Whether errors of a start grow."""
+    is_ahead: bool = False
+    """Whether pieces are predictions from measured states."""
 
     def with_space(self, twin: Twin, names: Sequence[str]) -> Problem:
         cuts = self.pieces is not None and self.is_servo
@@ -202,7 +217,7 @@ class _Wide:
             names,
             joints=self.joints,
             horizon=self.horizon,
-            estimate_starts=not cuts,
+            estimate_starts=not (cuts or self.is_ahead),
             skip=_SETTLED if cuts else 0.0,
         )
         if self.pieces is None:
@@ -222,7 +237,7 @@ def _begin(
     """The twin roughly put right, and the pieces; what to fit is in `work` then."""
     names = tuple(parameters or choose_parameters(twin, joints))
     if find_loops(twin) and parameters is None:
-        wide = _choose_pieces(twin, division, joints, names, settings)
+        wide = _choose_pieces(twin, division, joints, names, settings, work)
         twin, names = _settle_friction(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     servos = find_servos(twin, joints) if shared else None
@@ -239,7 +254,7 @@ def _begin(
         names = names if part.table is None else (*names, NAME)
         kept = [r for i, r in enumerate(division.fitted) if i not in part.strange]
         division = replace(division, fitted=tuple(kept))
-    wide = _choose_pieces(twin, division, joints, names, settings)
+    wide = _choose_pieces(twin, division, joints, names, settings, work)
     if work.done.rough is None and shared:
         follow(0.05, "fitting what all joints share")
         problem = wide.with_space(twin, shared)
@@ -330,6 +345,7 @@ def _choose_pieces(
     joints: tuple[str, ...],
     names: Sequence[str],
     settings: CalibrateSettings,
+    work: Progress,
 ) -> _Wide:
     kinds = {line.joint: line.kind for line in describe_commands(bind(twin))}
     is_servo = all(kinds.get(joint) == "position" for joint in joints)
@@ -337,7 +353,10 @@ def _choose_pieces(
     whole = np.inf if find_loops(twin) and is_servo else None
     wide = _Wide(fitted, joints, whole, None, is_servo)
     horizon, is_short = _PIECE, True
-    if not is_servo:
+    if work.done.is_ahead:
+        wide = replace(wide, horizon=AHEAD, grows=True, is_ahead=True)
+        horizon = AHEAD
+    elif not is_servo:
         longest = max(fitted, key=lambda recording: recording.duration)
         found = Problem(twin, longest, names, joints=joints).horizon
         horizon = found.seconds if found.grows else _SWING
@@ -346,10 +365,9 @@ def _choose_pieces(
         if is_short:
             return wide
         return _Wide(fitted, joints, horizon, None, is_servo, grows=True)
-    grows = horizon != _PIECE
-    wide = _Wide(fitted, joints, horizon, None, is_servo, grows)
+    wide = replace(wide, horizon=horizon, grows=horizon != _PIECE)
     pieces = choose_pieces(wide.with_space(twin, names), settings.seconds, joints)
-    return _Wide(fitted, joints, horizon, tuple(pieces), is_servo, grows)
+    return replace(wide, pieces=tuple(pieces))
 
 
 def _is_shared(name: str, shared: Sequence[str]) -> bool:
@@ -357,8 +375,13 @@ def _is_shared(name: str, shared: Sequence[str]) -> bool:
 
 
 def _fit(
-    problem: Problem, settings: CalibrateSettings, work: Progress, follow: Follow
-) -> FitPart:
+    problem: Problem,
+    wide: _Wide,
+    settings: CalibrateSettings,
+    work: Progress,
+    follow: Follow,
+) -> FitPart | None:
+    """The fit; None where whole replays only add up what the twin lacks."""
     if work.done.fit is not None:
         return work.done.fit
     follow(0.3, f"fitting {len(problem.space)} numbers")
@@ -371,6 +394,9 @@ def _fit(
     else:
         fit = fit_own(problem, weight=weight, settings=settings.fit)
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
+        is_last = wide.is_servo or wide.is_ahead
+        if not is_last and fit.reduced_chi2 > _LACKS**2:
+            return None
     follow(0.7, "leaving experiments out")
     folds = leave_out(problem, fit, prior, settings.fit.outlier, at=at)
     work.done.fit = FitPart(

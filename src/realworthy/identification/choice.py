@@ -49,8 +49,9 @@ def choose_parameters(
 ) -> tuple[str, ...]:
     """Names of parameters that may be worth fitting, the most important first.
 
-    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then centres
-    of mass and masses where commands are forces, encoder offsets, and rotors.
+    Of `joints` (all but fingers): drives' gains, dry friction, one delay, then rotors,
+    centres of mass and masses where commands are forces (a rotor is guessed more often
+    than a link is weighed), encoder offsets, and rotors otherwise.
     """
     lines = describe_commands(bind(twin))
     recorded = None if joints is None else set(joints)
@@ -74,12 +75,14 @@ def choose_parameters(
     first += [f"{joint}.coulomb_friction" for joint in (*driven, *others)]
     first.append("all.delay")
     kinds, is_single = {kind for _, kind in driven.values()}, False
+    rotors = [f"{joint}.armature" for joint in driven]
     if kinds & {"torque", "voltage"}:
         inertials = list_inertials(twin, list(driven))
-        first += inertials or ("all.mass",)
         is_single = len(inertials) == _ONE_LINK
+        first += [] if is_single else rotors
+        first += inertials or ("all.mass",)
     first += [f"{joint}.position.sensor_bias" for joint in driven]
-    first += [f"{joint}.armature" for joint in driven if not is_single]
+    first += [] if is_single else rotors
     names = tuple(n for n in dict.fromkeys(first) if _is_usable(twin, n))
     if not names or not (driven or others):
         raise RealworthyError(

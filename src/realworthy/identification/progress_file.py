@@ -70,6 +70,8 @@ class ProgressFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     schema: int
     key: str
     """Of the twin, the recordings and what was asked: another key, another work."""
+    is_ahead: bool = False
+    """Whether predictions from measured states are fitted instead of replays."""
     rough: RoughPart | None = None
     choice: ChoicePart | None = None
     fit: FitPart | None = None
@@ -97,6 +99,12 @@ class Progress:
                 hint="Remove it, or choose another --output.",
             )
         self.done = found
+
+    def look_ahead(self) -> None:
+        """Begins anew with predictions from measured states."""
+        done = self.done
+        self.done = ProgressFile(schema=done.schema, key=done.key, is_ahead=True)
+        self.save()
 
     def save(self) -> None:
         """Writes what is done, whole or not at all."""

@@ -1,5 +1,6 @@
 """Worlds on all cores of the CPU, through MuJoCo's own batch."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -8,6 +9,7 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 from numpy.typing import ArrayLike, NDArray
 
+from realworthy.errors import RealworthyError
 from realworthy.simulators.laws import ExplicitLaws
 from realworthy.simulators.simulator import (
     Array,
@@ -33,9 +35,11 @@ _OVERFLOW = (
     int(mujoco.mjtWarning.mjWARN_CONTACTFULL),
     int(mujoco.mjtWarning.mjWARN_CNSTRFULL),
 )
-_FEW_WORLDS = 256
+FEW_WORLDS = 256
 """Fewer are stepped by one thread where laws want a call for every substep: waking
 others each time costs more than they do, and much more on a busy machine."""
+THREADS = "REALWORTHY_THREADS"
+"""The variable that says how many threads step worlds where nobody else does."""
 _COUNT = 1  # a warning is (what it was about, how often)
 Floats = NDArray[np.float64]
 
@@ -61,6 +65,16 @@ class SubstepEffect(ABC):
         return False
 
 
+def read_thread_count() -> int:
+    """What `REALWORTHY_THREADS` says; 0, all cores, where it says nothing."""
+    text = os.environ.get(THREADS, "0")
+    if not text.isdecimal():
+        raise RealworthyError(
+            f"{THREADS} is '{text}'.", hint="Give a number of threads, or unset it."
+        )
+    return int(text)
+
+
 class MujocoCpu(Simulator):
     """`world_count` worlds of a twin; results are the same at any thread count.
 
@@ -77,13 +91,18 @@ class MujocoCpu(Simulator):
         effects: Sequence[SubstepEffect] = (),
         persistent: bool = False,
     ) -> None:
-        """`persistent` keeps all of MuJoCo's data per world, which `move` needs."""
+        """`persistent` keeps all of MuJoCo's data per world, which `move` needs.
+
+        Without a thread count, the environment's `REALWORTHY_THREADS` is taken, or else
+        all cores.
+        """
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
         self._all = np.arange(world_count)
-        if self.bound.drives and world_count < _FEW_WORLDS:
+        if self.bound.drives and world_count < FEW_WORLDS:
             thread_count = thread_count or 1
-        self._batch = Batch(self.bound.model, world_count, thread_count, persistent)
+        threads = thread_count or read_thread_count()
+        self._batch = Batch(self.bound.model, world_count, threads, persistent)
         # outputs read zero until a call unless they are bound before it
         self._arrays = {"sensordata": self._batch.bind("sensordata")}
         self._fields = {name: self._expand(name) for name in self.bound.fields}

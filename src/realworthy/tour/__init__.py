@@ -6,6 +6,16 @@ its own room; here do not live methods. May import everything but `cli`.
 """
 
 from realworthy.tour.robots import ROBOTS, TourRobot
-from realworthy.tour.run import Tour, take_tour
+from realworthy.tour.run import take_tour
+from realworthy.tour.settings import TourSettings, quick_tour
+from realworthy.tour.tour import Tour, Verdict
 
-__all__ = ["ROBOTS", "Tour", "TourRobot", "take_tour"]
+__all__ = [
+    "ROBOTS",
+    "Tour",
+    "TourRobot",
+    "TourSettings",
+    "Verdict",
+    "quick_tour",
+    "take_tour",
+]

@@ -1,16 +1,16 @@
 """A hidden truth: drawn from a seed, known to the stand-in alone until the end."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realworthy.parameters.draws import Draws
-from realworthy.realities import Noise, Reality, RealityFile, StandIn, make_reality
+from realworthy.realities import Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.tour.robots import TourRobot
 from realworthy.twins import Twin
 
-Floats = NDArray[np.float64]
+_FADE = 0.5
+"""[s] from no command to the whole wave."""
 
 
 def draw_truth(robot: TourRobot, twin: Twin, *, seed: int) -> dict[str, float]:
@@ -33,7 +33,7 @@ def hide(robot: TourRobot, twin: Twin, *, seed: int) -> Reality:
         twin=twin.reference or twin.name,
         seed=seed,
         parameters=draw_truth(robot, twin, seed=seed),
-        noise=Noise(**robot.noise),
+        noise=robot.noise,
     )
     return make_reality("hidden", file)
 
@@ -41,16 +41,22 @@ def hide(robot: TourRobot, twin: Twin, *, seed: int) -> Reality:
 def record_sines(
     robot: TourRobot, reality: Reality, *, count: int, seconds: float, first: int = 0
 ) -> list[Recording]:
-    """What the robot measured under sums of sines, each a little faster."""
+    """What the robot measured under sums of sines, each a little faster.
+
+    They begin softly: a replay takes the first command for one that was held before,
+    which a robot that delays commands would make wrong.
+    """
     stand_in = StandIn(reality)
     info = stand_in.info
     time = np.arange(round(seconds * info.rate)) / info.rate
+    fade = np.minimum(time / _FADE, 1.0)[:, None]
     found = []
     for k in range(first, first + count):
         rates = np.array(robot.waves) * (1 + 0.13 * k)
         shifts = k + np.arange(len(info.commands))
         phase = 2 * np.pi * np.outer(time, rates)
         wave = np.stack([np.sin(phase + s).mean(axis=1) for s in shifts], axis=1)
-        command = np.clip(robot.push * wave, info.command_lower, info.command_upper)
+        wave = robot.push * fade * wave
+        command = np.clip(wave, info.command_lower, info.command_upper)
         found.append(play(stand_in, command))
     return found

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from realworthy.gap import Gap
-from realworthy.gap.measure import measure_recording
+from realworthy.gap import measure
 from realworthy.recordings import load_recording
 from realworthy.reports.gap_view import GapView
 from realworthy.reports.numbers import Number, Percent, Span
 from realworthy.reports.page import Page, Tone, write_page
 from realworthy.reports.tables import Table, Tile
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tour.run import Fared, Tour
+from realworthy.tour.tour import Fared, Tour, Verdict
 from realworthy.tour.ways import Way
 from realworthy.twins import load_twin
 
@@ -21,19 +20,23 @@ _WORDS = {
     Way.WIDE: "a wide table around it",
     Way.CALIBRATED: "the calibrated belief",
 }
+_TONES: dict[Verdict, Tone] = {
+    Verdict.HELPED: "good",
+    Verdict.HARMED: "bad",
+    Verdict.UNSURE: "open",
+}
 
 
 def write_tour(tour: Tour, path: Path | str, *, overwrite: bool = False) -> None:
     """One HTML file without links to others, written whole or not at all."""
     view = TourView(tour)
-    tone: Tone = "good" if tour.helped else "open"
     page = Page(
         command="tour",
         title=tour.robot.name,
         subtitle=f"{tour.robot.about} Seed {tour.seed}.",
-        warnings=(),
-        tone=tone,
-        verdict=view.verdict,
+        warnings=(tour.note,) if tour.note else (),
+        tone=_TONES[tour.verdict],
+        verdict=f"Calibration {tour.verdict}",
         summary=view.summary,
         tiles=view.tiles,
     )
@@ -47,16 +50,11 @@ class TourView:
     tour: Tour
 
     @property
-    def verdict(self) -> str:
-        if self.tour.helped:
-            return "Calibration closed the gap"
-        return "Calibration made no sure difference"
-
-    @property
     def summary(self) -> str:
         parts = [f"{_WORDS[each.way]} {each.real.mean:.0%}" for each in self.tour.fared]
         count = self.tour.fared[0].real.count
         return (
+            f"{self.tour.verdict.sentence} "
             f"Success on the robot of policies that were trained on {'; '.join(parts)} "
             f"({count} episodes each, faster than real time)."
         )
@@ -91,10 +89,7 @@ class TourView:
         )
 
     def _make_row(self, each: Fared) -> tuple[str | Number | Percent | Span, ...]:
-        trials = "not tried"
-        if each.trials is not None:
-            good, count = sum(each.trials.successes), len(each.trials.successes)
-            trials = f"{good} of {count}"
+        trials = "not tried" if each.trials is None else each.trials.summary
         return (
             _WORDS[each.way],
             Percent(each.simulated),
@@ -136,30 +131,20 @@ class TourView:
 
     @cached_property
     def gap(self) -> GapView:
-        """The first recordings, replayed by the twin before and after."""
+        """A recording that no fit has seen, replayed by the twin before and after."""
         tour = self.tour
-        kept = sorted((tour.folder / "recordings").glob("first_*.npz"))[:1]
-        drawn = [load_recording(path) for path in kept]
-        twins = (
-            load_twin(TASKS[tour.robot.task].twin),
-            load_twin(str(tour.folder / "calibrated.twin.yaml")),
-        )
-        before, after = (
-            Gap(
-                twin=twin.name,
-                recordings=tuple(measure_recording(twin, one) for one in drawn),
-            )
-            for twin in twins
-        )
-        return GapView(before, after)
+        drawn = [load_recording(path) for path in tour.list_unseen()[:1]]
+        published = load_twin(TASKS[tour.robot.task].twin)
+        calibrated = load_twin(str(tour.folder / "calibrated.twin.yaml"))
+        return GapView(measure(published, drawn), measure(calibrated, drawn))
 
     @cached_property
     def steps(self) -> Table:
         return Table(
             caption="When each step had ended; some ran side by side",
-            columns=("step", "after"),
+            columns=("step", "after", "processor time"),
             rows=tuple(
-                (name, Number(seconds, "s"))
+                (name, Number(seconds, "s"), Number(self.tour.processor[name], "s"))
                 for name, seconds in self.tour.seconds.items()
             ),
         )

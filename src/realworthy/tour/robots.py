@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from realworthy.identification.excitation.limits import LimitSettings
+from realworthy.realities import Noise
 from realworthy.recordings import Recording
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,11 @@ class TourRobot:
     seconds: float
     """[s] of a trial on the robot."""
     inputs: tuple[Mapping[str, float], ...] = ({},)
-    """What the policy is told in the trials, in turn."""
-    noise: Mapping[str, float] = field(default_factory=dict)
-    """Of the robot's measurements; fields of `realities.Noise`."""
+    """What the policy is told in the trials, in turn, such as `goal.x`."""
+    noise: Noise = field(default_factory=Noise)
+    """Of the robot's measurements."""
+    limits: LimitSettings | None = None
+    """Within which a motion is designed for it; None: it gets none."""
     succeeded: Callable[[Recording, Mapping[str, float]], bool]
     """Whether a trial reached its goal, by what the robot measured."""
 
@@ -68,7 +69,8 @@ PENDULUM = TourRobot(
     waves=(0.4, 0.9, 1.7),
     steps=600_000,
     seconds=10.0,
-    noise={"position": 0.001, "velocity": 0.02, "torque": 0.02},
+    noise=Noise(position=0.001, velocity=0.02, torque=0.02),
+    limits=LimitSettings(speed=2.5, acceleration=10.0, torque_share=0.5),
     succeeded=_is_upright,
 )
 

@@ -1,40 +1,71 @@
 """Trials over the wire: the stand-in in a process of its own, in real time."""
 
 import json
+import os
+import select
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
 from realworthy.tour.robots import TourRobot
 
+_START = 20.0
+"""[s] until a stand-in must have said where it listens."""
 _PATIENCE = 30.0
-"""[s] beyond its trials that a deployment may take: checks, ways back, the start."""
+"""[s] beyond its trials that a policy may take: checks, ways back, the start."""
+_LEAVE = 5.0
+"""[s] that a process which was asked to end may take for it."""
+_POLL = 0.1
 _CLEAN = 6
 """Trials from which on a policy moves at full speed: a stand-in hurts nobody."""
+_RUN = (sys.executable, "-m", "realworthy")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RealTrials:
     """What came of a policy's trials."""
 
-    outcomes: tuple[str, ...]
-    """`done`, `fault`, …, of each."""
     successes: tuple[bool, ...]
     """By what the robot measured itself."""
     recordings: tuple[Path, ...]
-    late_us: float
-    """[µs] by which the loop was late, 99 % of steps at most."""
+    refusal: str = ""
+    """What a check before the trials found wrong, where there were none."""
+
+    @property
+    def summary(self) -> str:
+        """Successes of all, or why there were none: a busy machine is no robot."""
+        if not self.successes:
+            return f"not tried: {self.refusal}"
+        return f"{sum(self.successes)} of {len(self.successes)}"
 
     def load(self) -> list[Recording]:
         return [load_recording(path) for path in self.recordings]
 
 
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Trials in which a policy is told the same."""
+
+    inputs: Mapping[str, float]
+    count: int
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "deploy.json"
+
+
 class Deployment:
-    """A robot and a policy that are under way; several may be at once."""
+    """A robot and a policy that are under way; several may be at once.
+
+    Nothing of it outlives its block.
+    """
 
     def __init__(
         self,
@@ -45,57 +76,160 @@ class Deployment:
         policy: Path,
         folder: Path,
         trials: int,
-        inputs: Mapping[str, float],
     ) -> None:
-        self._robot, self._folder, self._inputs = robot, folder, inputs
-        self._seconds = trials * robot.seconds
+        self._robot, self._policy, self._folder = robot, policy, folder
+        self._waiting = _share_out(robot.inputs, trials, folder)
+        self._turns = tuple(self._waiting)
+        self._deadline = 0.0
+        self._child: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
-        self._process = subprocess.Popen(
-            (*_RUN, "robot", twin, "--reality", str(reality), *_LISTEN),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        said = self._process.stdout.readline().split()
-        if not said:
-            raise RealworthyError("The stand-in robot did not start.")
-        given = [f"{name}={value}" for name, value in inputs.items()]
-        self._child = subprocess.Popen(
-            [*_RUN, "deploy", str(policy), "--robot", said[0], "--yes", "--no-wiggle"]
-            + ["--trials", str(trials), "--seconds", str(robot.seconds)]
-            + ["--clean-before", str(_CLEAN), "--output", str(folder), "--overwrite"]
-            + ["--json", str(folder / "deploy.json")]
-            + (["--input", *given] if given else []),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        longest = _START + sum(self._limit(turn) for turn in self._turns)
+        where = ("--listen", "udp://127.0.0.1:0", "--seconds", str(longest))
+        with self._log.open("ab") as log:
+            self._stand_in = subprocess.Popen(
+                (*_RUN, "robot", twin, "--reality", str(reality), *where),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                process_group=0,  # Ctrl-C is our business: we end it
+            )
 
-    def finish(self) -> RealTrials:
-        """Waits for the last trial, and ends the robot."""
-        try:
-            _, wrong = self._child.communicate(timeout=3 * self._seconds + _PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            raise RealworthyError("The trials did not end.") from None
-        finally:
-            self._process.terminate()
-            self._process.wait(10)
-        report = self._folder / "deploy.json"
-        if not report.exists():
-            raise RealworthyError(f"The policy was not deployed: {wrong.strip()}")
-        tree = json.loads(report.read_text())
-        kept = [Path(trial["recording"]) for trial in tree["trials"]]
+    def __enter__(self) -> "Deployment":
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def advance(self) -> bool:
+        """Whether all trials are over; begins those whose turn has come. Waits for
+        nothing but, at first, the robot."""
+        if self._child is not None and self._child.poll() is None:
+            if time.monotonic() > self._deadline:
+                raise RealworthyError(
+                    "The trials did not end.", hint=f"All that was said: {self._log}"
+                )
+            return False
+        if self._child is None:
+            self._address = self._hear()
+        if not self._waiting:
+            return True
+        self._begin(self._waiting.pop(0))
+        return False
+
+    def read(self) -> RealTrials:
+        """What came of the trials, once all are over."""
+        judged = [
+            (path, self._robot.succeeded(load_recording(path), turn.inputs))
+            for turn in self._turns
+            for path in self._list_recordings(turn)
+        ]
         return RealTrials(
-            outcomes=tuple(trial["outcome"] for trial in tree["trials"]),
-            successes=tuple(self._judge(path) for path in kept),
-            recordings=tuple(kept),
-            late_us=float(tree["loop"]["p99_us"]),
+            successes=tuple(good for _, good in judged),
+            recordings=tuple(path for path, _ in judged),
+            refusal="; ".join(find_refusals(turn.report) for turn in self._turns),
         )
 
-    def _judge(self, path: Path) -> bool:
-        return self._robot.succeeded(load_recording(path), self._inputs)
+    def close(self) -> None:
+        """Ends both processes, however far they are; twice is once."""
+        for process in (self._child, self._stand_in):
+            if process is None:
+                continue
+            process.terminate()
+            try:
+                process.wait(_LEAVE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        assert self._stand_in.stdout is not None
+        self._stand_in.stdout.close()
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "deploy.log"
+
+    def _hear(self) -> str:
+        """The address at which the robot listens: its first word."""
+        pipe = self._stand_in.stdout
+        assert pipe is not None
+        said = b""
+        end = time.monotonic() + _START
+        while not said.endswith(b"\n"):
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                raise RealworthyError(
+                    f"The stand-in robot said nothing for {_START:g} s.",
+                    hint="The machine may be busy with other work; try again later.",
+                )
+            more = os.read(pipe.fileno(), 4096)
+            if not more:
+                raise RealworthyError(
+                    f"The stand-in robot did not start: {self._read_last_word()}",
+                    hint=f"All that was said: {self._log}",
+                )
+            said += more
+        return said.split()[0].decode()
+
+    def _begin(self, turn: _Turn) -> None:
+        given = [f"{name}={value}" for name, value in turn.inputs.items()]
+        seconds = self._robot.seconds
+        turn.folder.mkdir(exist_ok=True)
+        with self._log.open("ab") as log:
+            self._child = subprocess.Popen(
+                [*_RUN, "deploy", str(self._policy), "--robot", self._address]
+                + ["--yes", "--no-wiggle", "--clean-before", str(_CLEAN)]
+                + ["--trials", str(turn.count), "--seconds", str(seconds)]
+                + ["--output", str(turn.folder), "--json", str(turn.report)]
+                + (["--input", *given] if given else []),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+            )
+        self._deadline = time.monotonic() + self._limit(turn)
+
+    def _limit(self, turn: _Turn) -> float:
+        """[s] that a turn may take."""
+        return 3 * turn.count * self._robot.seconds + _PATIENCE
+
+    def _read_last_word(self) -> str:
+        said = self._log.read_text(errors="replace").strip().splitlines()
+        return said[-1] if said else "it said nothing."
+
+    def _list_recordings(self, turn: _Turn) -> list[Path]:
+        if not turn.report.exists():
+            raise RealworthyError(
+                f"The policy was not deployed: {self._read_last_word()}",
+                hint=f"All that was said: {self._log}",
+            )
+        trials = json.loads(turn.report.read_text())["trials"]
+        return [Path(one["recording"]) for one in trials if one["recording"]]
 
 
-_LISTEN = ("--listen", "udp://127.0.0.1:0")
-_RUN = (sys.executable, "-m", "realworthy")
+def find_refusals(report: Path) -> str:
+    """Checks that kept a policy from being tried, in their own words."""
+    checks = json.loads(report.read_text())["checks"]
+    return ", ".join(f"{c['name']}: {c['text']}" for c in checks if not c["passed"])
+
+
+def wait_for(deployments: Sequence[Deployment]) -> None:
+    """Until all trials of all are over; they run side by side."""
+    under_way = list(deployments)
+    while under_way:
+        under_way = [one for one in under_way if not one.advance()]
+        time.sleep(_POLL)
+
+
+def _share_out(
+    inputs: Sequence[Mapping[str, float]], trials: int, folder: Path
+) -> list[_Turn]:
+    """Trials in turn to what a policy may be told; those told alike follow another."""
+    found = []
+    for k, told in enumerate(inputs[:trials]):
+        place = folder if len(inputs) == 1 else folder / f"input_{k + 1}"
+        found.append(_Turn(told, len(range(k, trials, len(inputs))), place))
+    return found

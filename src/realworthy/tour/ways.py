@@ -41,7 +41,14 @@ def choose_worlds(twin: Twin, way: Way) -> Randomization:
 
 
 def train_way(
-    task: str, way: Way, *, calibrated: Path, output: Path, steps: int, seed: int
+    task: str,
+    way: Way,
+    *,
+    calibrated: Path,
+    output: Path,
+    steps: int,
+    episodes: int,
+    seed: int,
 ) -> tuple[Path, float]:
     """The policy's file, and its share of successes in worlds like those it had."""
     twin, preset = choose_twin(task, way, calibrated), find_preset(task)
@@ -56,6 +63,7 @@ def train_way(
             world_count=preset.world_count,
             steps=steps,
             target=0.99,
+            evaluation_episodes=episodes,
             thread_count=1,
             seed=seed,
         ),

@@ -1,0 +1,152 @@
+"""How policies fare on hidden truths: calibrated, on the twin as published, wide.
+
+    python benchmarks/tour.py [--robots pendulum] [--seeds 10] [--jobs 1] [--wire]
+
+Takes `realworthy tour` with every seed and prints, for each robot, the median real
+success of the three policies; the same on hard realities, where the policy of the twin
+as published succeeds in at most 60 % of episodes; and how long a tour took. Each tour
+uses two processes, so that `--jobs 1` fills two cores.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from realworthy.gap.intervals import compute_mean_bootstrap
+from realworthy.tour import ROBOTS
+from realworthy.tour.ways import Way
+
+HARD = 0.6
+"""Real success of the nominal policy up to which a reality is hard."""
+
+
+class Fared(msgspec.Struct, frozen=True):
+    """One policy of a tour, as `realworthy tour --json` tells it."""
+
+    class Real(msgspec.Struct, frozen=True):
+        mean: float
+
+    way: Way
+    simulated: float
+    real: Real
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One tour."""
+
+    robot: str
+    seed: int
+    note: str
+    gap: dict[str, float | str | None]
+    policies: tuple[Fared, ...]
+    verdict: str
+    truth: dict[str, float]
+    seconds: dict[str, float]
+    processor: dict[str, float]
+
+    @property
+    def real(self) -> dict[Way, float]:
+        """Way → share of successes on the hidden reality."""
+        return {each.way: each.real.mean for each in self.policies}
+
+    @property
+    def took(self) -> float:
+        """[s] by the clock."""
+        return max(self.seconds.values())
+
+    @property
+    def used(self) -> float:
+        """[s] of processors."""
+        return sum(self.processor.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--robots", nargs="+", default=list(ROBOTS), choices=ROBOTS)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="tours side by side")
+    parser.add_argument("--wire", action="store_true", help="with trials in real time")
+    parser.add_argument("--quick", action="store_true", help="only to try this file")
+    parser.add_argument("--output", type=Path, default=Path("tour.json"))
+    given = parser.parse_args()
+    options = [] if given.wire else ["--no-wire"]
+    options += ["--quick"] if given.quick else []
+    rows: list[Row] = []
+    asked = [
+        (robot, seed)
+        for robot in given.robots
+        for seed in range(given.first, given.first + given.seeds)
+    ]
+
+    def run(one: tuple[str, int]) -> Row:
+        return take(*one, options=options)
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for row in pool.map(run, asked):
+            rows.append(row)
+            print(describe(row), flush=True)
+            given.output.write_bytes(msgspec.json.format(msgspec.json.encode(rows)))
+    for robot in given.robots:
+        summarise([row for row in rows if row.robot == robot])
+
+
+def take(robot: str, seed: int, *, options: list[str]) -> Row:
+    with tempfile.TemporaryDirectory() as place:
+        report = Path(place) / "tour.json"
+        where = ("--output", str(Path(place) / "tour"), "--json", str(report))
+        what = ("--robot", robot, "--seed", str(seed), *options)
+        done = subprocess.run(
+            (sys.executable, "-m", "realworthy", "tour", *what, *where),
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise SystemExit(f"{robot} {seed}: {done.stderr}")
+        return msgspec.json.decode(report.read_bytes(), type=Row)
+
+
+def describe(row: Row) -> str:
+    shares = ", ".join(f"{way} {share:.0%}" for way, share in row.real.items())
+    times = f"{row.took:.0f} s, {row.used:.0f} s of processors"
+    return f"{row.robot} {row.seed}: {shares}; {row.verdict}; {times}  {row.note}"
+
+
+def summarise(rows: list[Row]) -> None:
+    """Medians over truths, all and hard; what calibration adds, with its interval."""
+    hard = [row for row in rows if row.real[Way.NOMINAL] <= HARD]
+    print(f"\n{rows[0].robot}      truths  " + "  ".join(f"{way:>10}" for way in Way))
+    for name, chosen in (("all", rows), ("hard", hard)):
+        if not chosen:
+            print(f"  {name:<10} {0:>5}")
+            continue
+        medians = [float(np.median([row.real[way] for row in chosen])) for way in Way]
+        figures = "  ".join(f"{median:>10.0%}" for median in medians)
+        print(f"  {name:<10} {len(chosen):>5}  {figures}")
+        for way in (Way.NOMINAL, Way.WIDE):
+            print(f"    calibrated over {way}: {compare(chosen, way)}")
+    took, used = [row.took for row in rows], [row.used for row in rows]
+    print(
+        f"  {np.median(took):.0f} s each (most {max(took):.0f}), "
+        f"{np.median(used):.0f} s of processors"
+    )
+
+
+def compare(rows: list[Row], way: Way) -> str:
+    """Mean difference in points, and its 95 % interval where there are several."""
+    more = np.array([row.real[Way.CALIBRATED] - row.real[way] for row in rows])
+    said = f"{100 * more.mean():+.0f} points"
+    if len(rows) > 1:
+        low, high = compute_mean_bootstrap(more, seed=0)
+        said += f" ({100 * low:+.0f} … {100 * high:+.0f})"
+    return said
+
+
+if __name__ == "__main__":
+    main()

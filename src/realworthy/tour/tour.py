@@ -1,0 +1,106 @@
+"""What a tour found: three policies on a robot, and what was hidden."""
+
+import enum
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from realworthy.certification.certificate import Certificate
+from realworthy.certification.results import Share
+from realworthy.tour.robots import TourRobot
+from realworthy.tour.trials import RealTrials
+from realworthy.tour.ways import Way
+
+
+class Verdict(enum.StrEnum):
+    """What calibration did for the policy, on the robot."""
+
+    HELPED = "helped"
+    HARMED = "did harm"
+    UNSURE = "made no sure difference"
+
+    @property
+    def sentence(self) -> str:
+        how = "overlap" if self is Verdict.UNSURE else "do not overlap"
+        return f"Calibration {self} here: 95 % intervals {how}."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fared:
+    """How one policy fared."""
+
+    way: Way
+    simulated: float
+    """Share of successes in worlds like those it was trained in."""
+    certificate: Certificate
+    real: Share
+    """On the hidden reality, faster than real time."""
+    trials: RealTrials | None
+    """Over the wire, in real time."""
+
+    @property
+    def gap(self) -> float:
+        """What simulation promised beyond what the robot showed."""
+        return self.simulated - self.real.mean
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A number of the twin: as published, as calibrated, and the truth."""
+
+    name: str
+    unit: str
+    nominal: float
+    mean: float
+    sd: float
+    truth: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explained:
+    """Why twin and robot differ, before anything was fitted."""
+
+    summary: str
+    causes: tuple[tuple[str, float], ...]
+    """Name and share of the gap, the largest first."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Tour:
+    """Everything that was found on the way."""
+
+    robot: TourRobot
+    seed: int
+    folder: Path
+    note: str = ""
+    """Why its numbers must not be taken for those of a whole tour."""
+    truth: dict[str, float] = field(default_factory=dict)
+    unit: str = ""
+    """Of the three gaps."""
+    gap_before: float = 0.0
+    """Replay error of the twin as published."""
+    gap_after: float = 0.0
+    """Of the calibrated twin, on recordings that it was not fitted to."""
+    gap_again: float | None = None
+    """Of the calibrated twin, on the trials of its own policy."""
+    diagnosis: Explained | None = None
+    estimates: tuple[Estimate, ...] = ()
+    fared: tuple[Fared, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Step → [s] since the tour began at which it had ended; some ran side by side."""
+    processor: dict[str, float] = field(default_factory=dict)
+    """Step → [s] of processor time, in all its processes."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the calibrated policy beside that of the twin as published."""
+        shares = {each.way: each.real for each in self.fared}
+        calibrated, nominal = shares[Way.CALIBRATED], shares[Way.NOMINAL]
+        if calibrated.lower > nominal.upper:
+            return Verdict.HELPED
+        if calibrated.upper < nominal.lower:
+            return Verdict.HARMED
+        return Verdict.UNSURE
+
+    def list_unseen(self) -> list[Path]:
+        """Recordings of the robot that no fit has seen."""
+        return sorted((self.folder / "recordings").glob("unseen_*.npz"))

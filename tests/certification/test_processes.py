@@ -1,0 +1,63 @@
+"""Processes beside this one: one thread each, none left behind."""
+
+import os
+import signal
+import time
+from multiprocessing import active_children
+
+import pytest
+
+from realworthy.certification.processes import start_processes
+from realworthy.errors import RealworthyError
+
+HINT = "Try fewer."
+
+
+def count_threads() -> tuple[int, int, str | None]:
+    import torch
+
+    from realworthy.simulators.mujoco_cpu import read_thread_count
+
+    return torch.get_num_threads(), read_thread_count(), os.getenv("OMP_NUM_THREADS")
+
+
+def interrupt_itself() -> str:
+    os.kill(os.getpid(), signal.SIGINT)
+    return "alive"
+
+
+def test_each_has_one_thread_and_this_one_keeps_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.delenv("REALWORTHY_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with start_processes(1, hint=HINT) as pool:
+        assert pool.submit(count_threads).result() == (1, 1, "1")
+        assert pool.submit(interrupt_itself).result() == "alive"
+        assert os.environ["OMP_NUM_THREADS"] == "2"
+        assert "REALWORTHY_THREADS" not in os.environ
+    assert not active_children()
+
+
+def test_one_that_dies_is_a_mistake_with_a_hint():
+    with (
+        pytest.raises(RealworthyError, match="One of 1 processes died") as raised,
+        start_processes(1, hint=HINT) as pool,
+    ):
+        pool.submit(os._exit, 1).result()
+    assert raised.value.hint == HINT
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_ends_what_is_under_way(error: type[BaseException]):
+    def go_wrong() -> None:
+        with start_processes(1, hint=HINT) as pool:
+            for _ in range(3):
+                pool.submit(time.sleep, 60)
+            raise error
+
+    began = time.monotonic()
+    with pytest.raises(error):
+        go_wrong()
+    assert time.monotonic() - began < 30
+    assert not active_children()

@@ -1,0 +1,45 @@
+"""`realworthy tour` as a process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_tour_with_all_its_processes(tmp_path: Path):
+    """To the whole group, as a terminal sends it, while others train."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "realworthy", "tour", "--output", "t"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+    try:
+        assert process.stdout is not None
+        assert "record" in process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert err == "Stopped.\n"
+        assert is_empty(process.pid)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_empty(group: int) -> bool:
+    """Whether a group of processes is gone, within 5 s."""
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False

@@ -1,0 +1,23 @@
+"""Recipes run, small, as a reader would run them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.py"))
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_runs(recipe: Path, tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, str(recipe), "--worlds", "32"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "truth" in done.stdout
+    assert not list(tmp_path.iterdir())
