@@ -21,7 +21,7 @@ from realworthy.reports.certificate import write_certificate
 from realworthy.robots import play
 from realworthy.tour.page import write_tour
 from realworthy.tour.robots import ROBOTS
-from realworthy.tour.run import Estimate, Explained, Fared, Tour
+from realworthy.tour.tour import Estimate, Explained, Fared, Tour
 from realworthy.tour.ways import Way
 
 from .certificates import make_failed, save_replay, to_share
@@ -91,7 +91,7 @@ def _run(command: str, folder: Path, page: Path, file: Path) -> None:
 def _make_tour(folder: Path) -> Tour:
     (folder / "recordings").mkdir()
     first, _ = _record(folder)
-    Path(first).rename(folder / "recordings" / "first_0.npz")
+    Path(first).rename(folder / "recordings" / "unseen_0.npz")
     twin = "schema: 1\nmodel: pendulum\nname: pendulum\n"
     (folder / "calibrated.twin.yaml").write_text(twin)
     certificate: Certificate = make_failed()
@@ -102,6 +102,7 @@ def _make_tour(folder: Path) -> Tour:
         seed=3,
         folder=folder,
         truth={"joint.damping": 0.0613},
+        unit="rad",
         gap_before=0.2113,
         gap_after=0.0131,
         gap_again=0.0173,
@@ -122,7 +123,6 @@ def _make_tour(folder: Path) -> Tour:
         fared=tuple(
             Fared(
                 way=way,
-                policy=folder / "policy.onnx",
                 simulated=0.9317,
                 certificate=certificate,
                 real=to_share(successes, 200),
@@ -131,4 +131,5 @@ def _make_tour(folder: Path) -> Tour:
             for way, successes in shares.items()
         ),
         seconds={"record": 1.25, "measure": 2.5, "train": 61.75},
+        processor={"record": 1.5, "measure": 1.75, "train": 113.25},
     )

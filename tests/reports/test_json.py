@@ -177,6 +177,7 @@ def test_tour(published: Publish):
             assert hidden.find(one["name"], column).value == one[column]
     steps = page.table("When each step had ended")
     assert steps.column("after") == [*tree["seconds"].values()]
+    assert steps.column("processor time") == [*tree["processor"].values()]
 
 
 def find_run(values: list[float], wanted: list[float], start: int) -> int | None:
