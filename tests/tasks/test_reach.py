@@ -106,12 +106,15 @@ def test_rewards_are_as_computed_by_hand():
     scene.action = torch.tensor([[0.3, 0.1]]).repeat(3, 1)
     scene.last_action = torch.tensor([[0.1, 0.0]]).repeat(3, 1)
     found = task.compute_rewards(scene)
+    far = torch.tensor([1.0, math.exp(-0.01 / 0.3), math.exp(-1 / 3)])
+    torch.testing.assert_close(found["far"], far, atol=1e-3, rtol=0)
     near = torch.tensor([1.0, math.exp(-0.01), math.exp(-1.0)])
     torch.testing.assert_close(found["near"], near, atol=1e-4, rtol=0)
     assert found["there"].tolist() == [1.0, 1.0, 0.0]
     torch.testing.assert_close(found["action_rate"], torch.full((3,), -0.05))
     torch.testing.assert_close(found["slow"], torch.full((3,), -4.25))
     assert dict(task.weights) == {
+        "far": 1.0,
         "near": 1.0,
         "there": 5.0,
         "action_rate": 0.01,

@@ -18,7 +18,7 @@ FORWARD = {"goal.forward": 0.12, "goal.turn": 0.0}
 BACK = {"goal.forward": -0.06, "goal.turn": 0.0}
 
 
-def drove(recording, inputs) -> bool:
+def drove(recording, inputs, truth) -> bool:
     """Whether it went about as far as it was told to."""
     x, y = (recording.signals[f"base.position.{axis}"] for axis in "xy")
     went = math.hypot(x[-1] - x[0], y[-1] - y[0]) / recording.duration
@@ -54,6 +54,7 @@ def start(reality: Path, policy: Path, folder: Path, *, count: int = 3) -> Deplo
         policy=policy,
         folder=folder,
         trials=count,
+        truth={},
     )
 
 

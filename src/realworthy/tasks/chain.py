@@ -15,8 +15,6 @@ Floats = NDArray[np.float64]
 _SITE, _BODY = mujoco.mjtObj.mjOBJ_SITE, mujoco.mjtObj.mjOBJ_BODY
 _TRIES = 20
 """Poses that are drawn for every point that is wanted, at most."""
-_USED = 0.9
-"""Share of a joint's range that poses are drawn from."""
 _CLOSE = 1e-3
 """[m] at which inverse kinematics has arrived."""
 _ITERATIONS = 60
@@ -68,15 +66,18 @@ class Chain:
         """Whether nothing touches anything in a pose that it does not at home."""
         return self._touch(pose) <= self._touch(self.home)
 
-    def draw_poses(self, draws: Draws, count: int) -> Floats:
-        """(count, joints) within most of the joints' ranges."""
+    def draw_poses(self, draws: Draws, count: int, share: float = 0.9) -> Floats:
+        """(count, joints) within a share of the joints' ranges, about their middle."""
         u = draws.uniform(np.arange(count), len(self.home))
         middle, half = (self.upper + self.lower) / 2, (self.upper - self.lower) / 2
-        return middle + _USED * half * (2 * u - 1)
+        return middle + share * half * (2 * u - 1)
 
-    def draw_points(self, count: int, *, seed: int) -> Floats:
-        """(count, 3) [m] that the tip reaches without touching anything."""
-        poses = self.draw_poses(Draws(seed, "reachable"), _TRIES * count)
+    def draw_points(self, count: int, *, seed: int, share: float = 0.9) -> Floats:
+        """(count, 3) [m] that the tip reaches without touching anything.
+
+        Joints use a `share` of their ranges.
+        """
+        poses = self.draw_poses(Draws(seed, "reachable"), _TRIES * count, share)
         free = (pose for pose in poses if self.is_free(pose))
         points = [self.locate(pose) for pose in islice(free, count)]
         if len(points) < count:

@@ -1,7 +1,7 @@
 """Reach: an arm brings its tip to a point and holds it there.
 
-Goals are points that random poses of the arm reach without touching anything; they are
-given in the frame of the base.
+Goals are points that random poses of the arm reach without touching anything, joints in
+the middle half of their ranges; they are given in the frame of the base.
 """
 
 from types import MappingProxyType
@@ -21,6 +21,8 @@ from realworthy.twins import Twin, bind, load_twin
 
 _POOL = 2048
 """Goals that are drawn from."""
+_SHARE = 0.5
+"""Of the joints' ranges that goals are drawn from: an arm's ends are rarely of use."""
 _NEAR = 0.02
 """[m] from the goal that counts as there."""
 _HOLD = 0.2
@@ -31,7 +33,7 @@ _AXES = ("x", "y", "z")
 
 
 class Reach(Task):
-    """The tip at the goal within four seconds, for arms of two to seven joints.
+    """The tip at the goal within two seconds, for arms of two to seven joints.
 
     Joints take position commands; what does not move the tip, such as a gripper, stays
     at home. An action of ±1 is the far end of a joint's range.
@@ -39,10 +41,10 @@ class Reach(Task):
 
     name = "reach"
     period = 0.02
-    seconds = 4.0
+    seconds = 2.0
     noise = MappingProxyType({".position": 0.002, ".velocity": 0.05})
     weights = MappingProxyType(
-        {"near": 1.0, "there": 5.0, "action_rate": 0.01, "slow": 1e-4}
+        {"far": 1.0, "near": 1.0, "there": 5.0, "action_rate": 0.01, "slow": 1e-4}
     )
 
     def __init__(self, twin: Twin | None = None, *, tip: str = "gripper") -> None:
@@ -76,7 +78,7 @@ class Reach(Task):
         self.action = ActionMap(
             commands=commands, offset=home, scale=tuple(far.tolist())
         )
-        self._pool = chain.draw_points(_POOL, seed=0)
+        self._pool = chain.draw_points(_POOL, seed=0, share=_SHARE)
         low, high, middle = (f(self._pool, axis=0) for f in (np.min, np.max, np.median))
         self.inputs = tuple(
             Input(name, float(low[i]), float(high[i]), "m", float(middle[i]))
@@ -110,6 +112,7 @@ class Reach(Task):
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
         miss = self.measure_miss(scene)
         return {
+            "far": torch.exp(-miss / 0.3),
             "near": torch.exp(-(miss / 0.1).square()),
             "there": (miss < _NEAR).to(torch.float32),
             "action_rate": -(scene.action - scene.last_action).square().sum(dim=1),

@@ -7,7 +7,7 @@ from realworthy.realities import Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.tour.robots import TourRobot
-from realworthy.twins import Twin
+from realworthy.twins import Twin, bind
 
 _FADE = 0.5
 """[s] from no command to the whole wave."""
@@ -43,12 +43,15 @@ def record_sines(
 ) -> list[Recording]:
     """What the robot measured under sums of sines, each a little faster.
 
-    They begin softly: a replay takes the first command for one that was held before,
-    which a robot that delays commands would make wrong.
+    They begin softly, where the robot rests: a replay takes the first command for one
+    that was held before, which a robot that delays commands would make wrong.
     """
     stand_in = StandIn(reality)
     info = stand_in.info
     time = np.arange(round(seconds * info.rate)) / info.rate
+    rest = bind(reality.twin).compiled.own["own.initial_ctrl"]
+    named = zip(info.commands, rest, strict=True)
+    away = [robot.centre.get(name, still) - still for name, still in named]
     fade = np.minimum(time / _FADE, 1.0)[:, None]
     found = []
     for k in range(first, first + count):
@@ -56,7 +59,7 @@ def record_sines(
         shifts = k + np.arange(len(info.commands))
         phase = 2 * np.pi * np.outer(time, rates)
         wave = np.stack([np.sin(phase + s).mean(axis=1) for s in shifts], axis=1)
-        wave = robot.push * fade * wave
+        wave = rest + fade * (away + robot.push * wave)
         command = np.clip(wave, info.command_lower, info.command_upper)
         found.append(play(stand_in, command))
     return found

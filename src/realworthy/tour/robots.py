@@ -1,13 +1,11 @@
 """Robots that the tour can be taken with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.realities import Noise
-from realworthy.recordings import Recording
+from realworthy.tour.onlookers import Onlooker, moves_as_told, reaches, stands_upright
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,9 @@ class TourRobot:
     unknowns: Mapping[str, Unknown]
     """Parameter → where its truth may lie."""
     push: float
-    """Largest command while it is recorded [the command's unit]."""
+    """Largest command while it is recorded [the command's unit], beyond `centre`."""
+    centre: Mapping[str, float] = field(default_factory=dict)
+    """Command → about which it waves meanwhile; about where it rests if not said."""
     waves: tuple[float, ...]
     """[Hz] of the sines that it is recorded with."""
     steps: int
@@ -44,15 +44,8 @@ class TourRobot:
     """Of the robot's measurements."""
     limits: LimitSettings | None = None
     """Within which a motion is designed for it; None: it gets none."""
-    succeeded: Callable[[Recording, Mapping[str, float]], bool]
-    """Whether a trial reached its goal, by what the robot measured."""
-
-
-def _is_upright(recording: Recording, _inputs: Mapping[str, float]) -> bool:
-    """Within 0.12 rad of upright, by its own encoder, for the last 2 s."""
-    late = recording.time >= recording.time[-1] - 2.0
-    angle = recording.signals["joint.position"][late]
-    return bool((np.abs(np.mod(angle, 2 * np.pi) - np.pi) < 0.12).all())
+    succeeded: Onlooker
+    """Whether a trial reached its goal, as an onlooker sees it."""
 
 
 PENDULUM = TourRobot(
@@ -71,7 +64,61 @@ PENDULUM = TourRobot(
     seconds=10.0,
     noise=Noise(position=0.001, velocity=0.02, torque=0.02),
     limits=LimitSettings(speed=2.5, acceleration=10.0, torque_share=0.5),
-    succeeded=_is_upright,
+    succeeded=stands_upright,
 )
 
-ROBOTS: dict[str, TourRobot] = {robot.name: robot for robot in (PENDULUM,)}
+DIFFDRIVE = TourRobot(
+    name="diffdrive",
+    task="drive_velocity",
+    about="A robot on two wheels must move as it is told, by wheels and gyroscope.",
+    unknowns={
+        "left_wheel.coulomb_friction": Unknown(4.0, 20.0),
+        "right_wheel.coulomb_friction": Unknown(4.0, 20.0),
+        "all.kd": Unknown(0.4, 1.0),
+        "all.delay": Unknown(0.0, 0.08, is_factor=False),
+    },
+    push=5.0,
+    waves=(0.3, 0.7, 1.3),
+    steps=400_000,
+    seconds=5.0,
+    inputs=(
+        {"goal.forward": 0.12, "goal.turn": 0.3},
+        {"goal.forward": -0.07, "goal.turn": -0.4},
+        {"goal.forward": 0.04, "goal.turn": 0.7},
+    ),
+    noise=Noise(position=0.001, velocity=0.05, gyro=0.01),
+    succeeded=moves_as_told,
+)
+
+ARM = TourRobot(
+    name="arm",
+    task="reach",
+    about="An arm of hobby servos must bring its gripper to a point, blindly.",
+    unknowns={
+        "shoulder_lift.position.sensor_bias": Unknown(-0.12, 0.12, is_factor=False),
+        "elbow_flex.position.sensor_bias": Unknown(-0.12, 0.12, is_factor=False),
+        "wrist_flex.position.sensor_bias": Unknown(-0.12, 0.12, is_factor=False),
+        "all.kp": Unknown(0.6, 1.2),
+        "all.delay": Unknown(0.0, 0.04, is_factor=False),
+    },
+    push=0.7,
+    centre={
+        "shoulder_lift.command": -0.6,
+        "elbow_flex.command": -0.2,
+        "wrist_flex.command": -0.2,
+    },
+    waves=(0.2, 0.5, 1.1),
+    steps=400_000,
+    seconds=3.0,
+    inputs=(
+        {"goal.x": 0.30, "goal.y": 0.10, "goal.z": 0.20},
+        {"goal.x": 0.25, "goal.y": -0.15, "goal.z": 0.30},
+        {"goal.x": 0.20, "goal.y": 0.0, "goal.z": 0.40},
+    ),
+    noise=Noise(position=0.001, velocity=0.02),
+    succeeded=reaches,
+)
+
+ROBOTS: dict[str, TourRobot] = {
+    robot.name: robot for robot in (PENDULUM, DIFFDRIVE, ARM)
+}

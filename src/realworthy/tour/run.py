@@ -306,6 +306,7 @@ class _Story:
                         policy=policy,
                         folder=self.folder / "trials" / way,
                         trials=self.settings.trials,
+                        truth=self._reality.file.parameters,
                     )
                 )
                 for way, policy in policies.items()

@@ -32,7 +32,7 @@ class RealTrials:
     """What came of a policy's trials."""
 
     successes: tuple[bool, ...]
-    """By what the robot measured itself."""
+    """As an onlooker sees it."""
     recordings: tuple[Path, ...]
     refusal: str = ""
     """What a check before the trials found wrong, where there were none."""
@@ -76,8 +76,10 @@ class Deployment:
         policy: Path,
         folder: Path,
         trials: int,
+        truth: Mapping[str, float],
     ) -> None:
         self._robot, self._policy, self._folder = robot, policy, folder
+        self._truth = truth
         self._waiting = _share_out(robot.inputs, trials, folder)
         self._turns = tuple(self._waiting)
         self._deadline = 0.0
@@ -124,7 +126,7 @@ class Deployment:
     def read(self) -> RealTrials:
         """What came of the trials, once all are over."""
         judged = [
-            (path, self._robot.succeeded(load_recording(path), turn.inputs))
+            (path, self._judge(path, turn))
             for turn in self._turns
             for path in self._list_recordings(turn)
         ]
@@ -133,6 +135,10 @@ class Deployment:
             recordings=tuple(path for path, _ in judged),
             refusal="; ".join(find_refusals(turn.report) for turn in self._turns),
         )
+
+    def _judge(self, path: Path, turn: _Turn) -> bool:
+        trial = load_recording(path)
+        return self._robot.succeeded(trial, turn.inputs, self._truth)
 
     def close(self) -> None:
         """Ends both processes, however far they are; twice is once."""
