@@ -25,13 +25,16 @@ def write_certificate(
     path: Path | str,
     *,
     folder: Path | None = None,
+    twin: str = "",
     overwrite: bool = False,
 ) -> None:
     """Writes the page of a certificate, whole or not at all.
 
-    `folder` is where its replays are: the first is drawn, and all are linked.
+    `folder` is where its replays are: the first is drawn, and all are linked. `twin`,
+    as `load_twin` takes it, lends its shapes to the drawing; without it the task's own
+    does where it has the certificate's name.
     """
-    view = CertificateView(certificate, folder, Path(path).parent)
+    view = CertificateView(certificate, folder, Path(path).parent, twin)
     write_page(_TEMPLATE, _head(certificate), view, path, overwrite=overwrite)
 
 

@@ -1,6 +1,6 @@
 """Replays of recordings: which frames, which robots, what must be said of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -12,6 +12,7 @@ from realworthy.reports.numbers import Number
 from realworthy.reports.plots import LABELS, Role
 from realworthy.reports.replay.motion import (
     Motion,
+    Take,
     find_poses,
     match_bodies,
     read_measured,
@@ -41,30 +42,44 @@ _POSE_COUNT = 11_000
 def build_replay(one: RecordingGap, after: RecordingGap | None = None) -> Replay | None:
     """The robot and its replay, beside the one of a mended twin; None: nothing to see.
 
-    A recording that is long is shown where its replay is farthest off. A floating base
-    is where it was recorded, else it hangs, and so it is said.
+    A recording that is long is shown where its replay is farthest off.
     """
-    last = one if after is None else after
-    others = {Role.TWIN: one} | ({} if after is None else {Role.RIGHT: after})
-    shapes = list_shapes(last.track.bound.model)
-    count = sum(is_moving(last.track.bound.model, shape.body) for shape in shapes)
-    if not count:
-        return None
-    rows = choose_rows(last.track.time, find_worst(last), count * (1 + len(others)))
-    model = last.track.bound.model
+    takes = {Role.TWIN: _take(one)} | ({Role.RIGHT: _take(after)} if after else {})
+    return build_comparison(takes, title=one.name, worst=find_worst(after or one))
+
+
+def build_comparison(
+    takes: Mapping[Role, Take], *, title: str, worst: int
+) -> Replay | None:
+    """The robot of the last take, and the replay of each; None: nothing to see.
+
+    `worst` is the row of the last take to look at. A floating base is where it was
+    recorded, else it is held, and so it is said.
+    """
+    tracks = [take.track for take in takes.values()]
+    first, last = tracks[0], tracks[-1]
+    model = last.bound.model
+    shapes = list_shapes(model)
     bodies = [shape.body for shape in shapes if is_moving(model, shape.body)]
-    real = find_poses(model, read_measured(last.track, rows), bodies)
-    seen = Role.REAL if _is_same(one.track, last.track) else Role.MENDED
+    if not bodies:
+        return None
+    rows = choose_rows(last.time, worst, len(bodies) * (1 + len(takes)))
+    real = find_poses(model, read_measured(last, rows), bodies)
+    seen = Role.REAL if _is_same(first, last) else Role.MENDED
     motions = [_build_motion(seen, *real)]
-    for role, each in others.items():
-        own = each.track.bound.model
-        near = np.searchsorted(each.track.time, last.track.time[rows] - 1e-9)
-        near = np.minimum(near, len(each.track.rows) - 1)
-        qpos, sound = replay_from_start(each, near)
+    for role, take in takes.items():
+        own = take.track.bound.model
+        near = np.searchsorted(take.track.time, last.time[rows] - 1e-6)
+        near = np.minimum(near, len(take.track.rows) - 1)
+        qpos, sound = replay_from_start(take, near)
         poses = find_poses(own, qpos, match_bodies(model, own, bodies))
-        lost = float(each.track.time[near[sound]]) if sound < len(near) else None
+        lost = float(take.track.time[near[sound]]) if sound < len(near) else None
         motions.append(_build_motion(role, *poses, blew_up=lost))
-    return _build(last.track, one.name, rows, shapes, motions)
+    return _build(last, title, rows, shapes, motions)
+
+
+def _take(one: RecordingGap) -> Take:
+    return Take(one.track, one.states.position[:1], one.states.velocity[:1])
 
 
 def build_episode(

@@ -14,14 +14,31 @@ _PULL = 1e-3
 """Of the middle of a cell's corners, beside the planes."""
 _FEWEST = 6
 """Cells along the longest side of a mesh, where there is room: small parts stay."""
+_SIMPLE = 64
+"""Triangles of a mesh that is left as it is, such as a box."""
 _PLACES = np.array([1, 1 << 21, 1 << 42])
 """Three whole numbers below 2²¹ as one."""
 
 
 def decimate(meshes: list[Mesh], most: int) -> list[Mesh]:
-    """Meshes with no more than `most` triangles in all; parts may become nothing."""
-    if sum(len(mesh.triangles) for mesh in meshes) <= most:
+    """Meshes with no more than `most` triangles in all; parts may become nothing.
+
+    Simple ones stay as they are where there is room for them.
+    """
+    counts = [len(mesh.triangles) for mesh in meshes]
+    if sum(counts) <= most:
         return meshes
+    simple = sum(count for count in counts if count <= _SIMPLE)
+    limit = _SIMPLE if simple <= most / 2 else 0
+    large = [mesh for mesh in meshes if len(mesh.triangles) > limit]
+    thinned = iter(_thin_out(large, most - (simple if limit else 0)))
+    return [
+        next(thinned) if count > limit else m
+        for m, count in zip(meshes, counts, strict=True)
+    ]
+
+
+def _thin_out(meshes: list[Mesh], most: int) -> list[Mesh]:
     area = sum(_compute_area(mesh) for mesh in meshes)
     cell, fewest = np.sqrt(area / most), float(_FEWEST)
     while True:

@@ -7,7 +7,6 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.gap import RecordingGap
 from realworthy.reports.plots import Role
 from realworthy.simulators import MujocoCpu, Outcome
 from realworthy.simulators.inputs import Encoders
@@ -34,6 +33,16 @@ class Motion:
     """[s] when the simulation was lost; it is shown as it was before."""
 
 
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Recorded commands, and the state that a replay of them starts from."""
+
+    track: Track
+    position: Floats
+    """(1, joints) of the track, at its first row."""
+    velocity: Floats
+
+
 def read_measured(track: Track, rows: Rows) -> Floats:
     """(frames, nq) the robot as measured; what was not measured rests at home."""
     own, layout = track.bound.compiled.own, Layout(track.bound)
@@ -50,16 +59,14 @@ def read_measured(track: Track, rows: Rows) -> Floats:
     return qpos
 
 
-def replay_from_start(one: RecordingGap, rows: Rows) -> tuple[Floats, int]:
-    """(frames, nq) the twin as `measure` replayed it, and how many frames are sound.
+def replay_from_start(take: Take, rows: Rows) -> tuple[Floats, int]:
+    """(frames, nq) the twin under the same commands, and how many frames are sound.
 
     Frames after the simulation blew up repeat the last sound one.
     """
-    track = one.track
+    track = take.track
     player = Replayer(track, 1, thread_count=1)
-    player.play(
-        0, 1, position=one.states.position[:1], velocity=one.states.velocity[:1]
-    )
+    player.play(0, 1, position=take.position, velocity=take.velocity)
     simulator, last = player.simulator, len(track.control) - 1
     qpos, now = [], 0
     for stop in track.rows[rows]:

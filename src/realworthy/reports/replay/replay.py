@@ -14,8 +14,9 @@ from realworthy.reports.replay.points import place_points, thin_corners
 from realworthy.reports.replay.shapes import Shape
 
 Floats = NDArray[np.float64]
-_AROUND = 2.0
-"""Radii of what moves within which fixed shapes are in the picture."""
+_AROUND, _ROOM_AROUND = 2.0, 1.25
+"""Radii of what moves within which fixed shapes are in the picture, and the radius of
+the picture over that of a robot that goes about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +101,8 @@ class Replay:
             if np.linalg.norm(corners - middle, axis=1).max() < reach:
                 low = np.minimum(low, corners.min(axis=0))
                 high = np.maximum(high, corners.max(axis=0))
-        return (low + high) / 2, float(np.linalg.norm(high - low)) / 2
+        room = 1.0 if self.base is None else _ROOM_AROUND
+        return (low + high) / 2, room * float(np.linalg.norm(high - low)) / 2
 
 
 @dataclass(frozen=True, slots=True)
