@@ -39,13 +39,13 @@ def write_certificate(
 
 
 def build_certificate_page(
-    certificate: Certificate, *, folder: Path | None = None
+    certificate: Certificate, *, folder: Path | None = None, twin: str = ""
 ) -> str:
     """The page as text: one HTML file that loads nothing from elsewhere.
 
     Its links lead from `folder`, so that is where it belongs.
     """
-    view = CertificateView(certificate, folder)
+    view = CertificateView(certificate, folder, twin=twin)
     return build_page(_TEMPLATE, _head(certificate), view)
 
 
