@@ -23,7 +23,7 @@ void main() {
   vec3 look = normalize(eye - world);
   if (dot(normal, look) < 0.0) normal = -normal;
   float facing = dot(normal, look);
-  float light = 0.42 + 0.38 * facing + 0.30 * max(0.0, dot(normal, normalize(vec3(-0.4, 0.5, 1.0))));
+  float light = 0.50 + 0.38 * facing + 0.26 * max(0.0, dot(normal, normalize(vec3(-0.4, 0.5, 1.0))));
   vec3 lit = min(colour * light + 0.10 * pow(facing, 8.0), 1.0);
   float alpha = ghost > 0.5 ? 0.30 + 0.55 * pow(1.0 - facing, 1.6) : 1.0;
   pixel = vec4((ghost > 0.5 ? colour : lit) * alpha, alpha);
@@ -121,7 +121,7 @@ class Drawing {
       middle[0] += now[0] - first[0];
       middle[1] += now[1] - first[1];
     }
-    const away = 0.92 * scene.radius / Math.sin(FIELD / 2) * Math.max(1, 0.8 / aspect) / view.zoom;
+    const away = 0.84 * scene.radius / Math.sin(FIELD / 2) * Math.max(1, 0.8 / aspect) / view.zoom;
     const flat = Math.cos(view.height);
     const eye = [
       middle[0] + away * flat * Math.cos(view.azimuth),
@@ -242,10 +242,8 @@ class Replay {
   start() {
     const gl = this.canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
     this.figure.querySelector(".absent").hidden = Boolean(gl);
-    if (!gl) {
-      for (const part of this.figure.querySelectorAll("canvas, .zoom, .player, .legend")) part.hidden = true;
-      return false;
-    }
+    for (const part of this.figure.querySelectorAll(".live")) part.hidden = !gl;
+    if (!gl) return false;
     this.drawing = new Drawing(gl, this.scene);
     return true;
   }
