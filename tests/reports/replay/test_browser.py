@@ -59,7 +59,7 @@ class Watched:
         without_webgl: bool = False,
     ) -> None:
         self.page: Page = browser.new_page(
-            viewport={"width": 500, "height": 700},
+            viewport={"width": 360, "height": 640},
             color_scheme=scheme,
             reduced_motion=motion,
         )
@@ -104,13 +104,13 @@ def test_it_is_seen_moved_and_turned(browser: Browser, url: str):
     slider = page.get_by_role("slider", name="Time")
     assert page.get_by_role("button", name="Play").is_visible()  # motion is unwelcome
     first = watched.picture()
-    assert count_near(first, (0xC2, 0x41, 0x0C)) > 200  # the twin is orange
+    assert count_near(first, (0xC2, 0x41, 0x0C)) > 100  # the twin is orange
 
     # another time, another picture; and the slider says it
     slider.focus()
     slider.press("End")
     last = watched.picture()
-    assert (np.abs(last - first).max(axis=2) > 30).sum() > 200
+    assert (np.abs(last - first).max(axis=2) > 30).sum() > 100
     assert slider.get_attribute("aria-valuetext") == page.locator(
         ".replay output"
     ).inner_text().replace("\u00a0", " ")
@@ -122,7 +122,7 @@ def test_it_is_seen_moved_and_turned(browser: Browser, url: str):
     both = watched.picture()
     page.get_by_label("robot", exact=True).uncheck()
     alone = watched.picture()
-    assert (np.abs(alone - both).max(axis=2) > 20).sum() > 100
+    assert (np.abs(alone - both).max(axis=2) > 20).sum() > 50
     page.get_by_label("twin", exact=True).uncheck()
     assert count_near(watched.picture(), (0xC2, 0x41, 0x0C)) == 0
     page.get_by_label("twin", exact=True).check()
@@ -132,14 +132,14 @@ def test_it_is_seen_moved_and_turned(browser: Browser, url: str):
     canvas.focus()
     canvas.press("ArrowRight")
     turned = watched.picture()
-    assert (np.abs(turned - alone).max(axis=2) > 20).sum() > 300
+    assert (np.abs(turned - alone).max(axis=2) > 20).sum() > 150
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 100, box["y"] + 100)
     page.mouse.down()
     page.mouse.move(box["x"] + 160, box["y"] + 100)
     page.mouse.up()
-    assert (np.abs(watched.picture() - turned).max(axis=2) > 20).sum() > 300
+    assert (np.abs(watched.picture() - turned).max(axis=2) > 20).sum() > 150
     watched.press("Reset the view")
     page.mouse.click(5, 5)
     canvas.blur()
@@ -159,7 +159,7 @@ def test_it_plays_in_the_dark_unless_motion_is_unwelcome(browser: Browser, url: 
     )
     watched.press("Pause")
     shown = watched.picture()
-    assert count_near(shown, (0xFF, 0x9A, 0x62)) > 200
+    assert count_near(shown, (0xFF, 0x9A, 0x62)) > 100
     assert np.median(shown) < 60  # the background is dark
     assert watched.complaints == []
     page.close()
