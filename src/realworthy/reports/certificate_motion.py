@@ -19,7 +19,13 @@ def build_failure(
     """
     for found in _find_twins(certificate, twin):
         try:
-            return build_episode(found, recording, title=title, label="as it failed")
+            return build_episode(
+                found,
+                recording,
+                title=title,
+                label="as it failed",
+                remark="The robot as it was measured, until the episode failed.",
+            )
         except RealworthyError:
             continue
     return None

@@ -176,6 +176,22 @@ def test_a_base_that_was_not_recorded_is_held(go2: Twin):
     assert "The base is held still: its motion was not recorded." in replay.words
 
 
+def test_a_long_episode_is_shown_to_its_end(pendulum: Twin):
+    time = np.arange(1500) / 50
+    signals = {"joint.position": np.sin(time), "joint.command": np.zeros(1500)}
+    replay = build_episode(
+        pendulum,
+        Recording(time, signals),
+        title="long",
+        label="it",
+        remark="So it was.",
+    )
+    assert replay is not None
+    assert replay.time[-1] == pytest.approx(time[-1])
+    shown = "20\u00a0s of 30\u00a0s are shown, the last."
+    assert replay.words == ("So it was.", shown)
+
+
 def test_a_quadruped_three_times_is_small(go2: Twin):
     track = lay_out(go2, stand(go2, 1000, with_base=True))
     one = Take(track, track.position[:1], track.velocity[:1])

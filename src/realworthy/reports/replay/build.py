@@ -75,7 +75,8 @@ def build_comparison(
         poses = find_poses(own, qpos, match_bodies(model, own, bodies))
         lost = float(take.track.time[near[sound]]) if sound < len(near) else None
         motions.append(_build_motion(role, *poses, blew_up=lost))
-    return _build(last, title, rows, shapes, motions)
+    remarks = _gather_remarks(last, rows, "where the error is largest")
+    return _build(last, title, rows, shapes, motions, remarks)
 
 
 def _take(one: RecordingGap) -> Take:
@@ -83,9 +84,12 @@ def _take(one: RecordingGap) -> Take:
 
 
 def build_episode(
-    twin: Twin, recording: Recording, *, title: str, label: str
+    twin: Twin, recording: Recording, *, title: str, label: str, remark: str = ""
 ) -> Replay | None:
-    """One robot as a recording has it, alone; None: nothing to see."""
+    """One robot as a recording has it, alone; None: nothing to see.
+
+    Of a long one the end is shown; `remark` says more about it in words.
+    """
     track = lay_out(twin, recording)
     model, shapes = track.bound.model, list_shapes(track.bound.model)
     bodies = [shape.body for shape in shapes if is_moving(model, shape.body)]
@@ -94,7 +98,9 @@ def build_episode(
     rows = choose_rows(track.time, len(track.time) - 1, len(bodies))
     poses = find_poses(model, read_measured(track, rows), bodies)
     motion = _build_motion(Role.TWIN, *poses, label=label)
-    return _build(track, title, rows, shapes, [motion])
+    remarks = [remark] if remark else []
+    remarks += _gather_remarks(track, rows, "the last")
+    return _build(track, title, rows, shapes, [motion], remarks)
 
 
 def _is_same(one: Track, other: Track) -> bool:
@@ -147,6 +153,7 @@ def _build(
     rows: Rows,
     shapes: Sequence[Shape],
     motions: Sequence[Motion],
+    remarks: Sequence[str],
 ) -> Replay:
     model = track.bound.model
     moving = [shape for shape in shapes if is_moving(model, shape.body)]
@@ -163,7 +170,7 @@ def _build(
         floors=() if track.hangs else tuple(list_floors(model)),
         motions=tuple(motions),
         base=base,
-        remarks=tuple(_gather_remarks(track, rows)),
+        remarks=tuple(remarks),
     )
 
 
@@ -176,7 +183,8 @@ def _fix(model: mujoco.MjModel, shape: Shape) -> Shape:
     return Shape(0, mesh, shape.name)
 
 
-def _gather_remarks(track: Track, rows: Rows) -> list[str]:
+def _gather_remarks(track: Track, rows: Rows, which: str) -> list[str]:
+    """What is not as it was; `which` part of a long recording is shown."""
     said = []
     if track.hangs:
         said.append("The base is held still: its motion was not recorded.")
@@ -195,6 +203,6 @@ def _gather_remarks(track: Track, rows: Rows) -> list[str]:
     if shown < 0.95 * whole:
         said.append(
             f"{Number(float(shown), 's')} of {Number(float(whole), 's')} are shown, "
-            "where the error is largest."
+            f"{which}."
         )
     return said
