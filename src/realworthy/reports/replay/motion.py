@@ -53,7 +53,8 @@ def read_measured(track: Track, rows: Rows) -> Floats:
     qvel = np.zeros((len(rows), len(own["own.initial_qvel"])))
     places = [layout.joint(joint)[0] for joint in track.joints]
     encoders = Encoders(simulator, track.joints)
-    qpos[:, places], _ = encoders.read_back(track.position[rows], track.velocity[rows])
+    position = track.position[rows]
+    qpos[:, places], _ = encoders.read_back(position, np.zeros_like(position))
     if track.base is not None:
         track.base.put(qpos, qvel, rows)
     return qpos
