@@ -67,6 +67,8 @@ def test_a_pendulum_is_calibrated_and_reported(
     page = (tmp_path / "x.html").read_text()
     for words in (*NAMES, "Recordings that were not fitted", "identified"):
         assert words in page
+    for role in ("real", "twin", "right"):  # before and after, in three dimensions
+        assert f'{{"role":"{role}","position":"' in page
     again = run("calibrate", "pendulum", *swings, "--output", "x.twin.yaml")
     assert again.status == 2
     assert "it exists already" in again.err

@@ -53,6 +53,8 @@ class Parsed(HTMLParser):
     """Of `<data>`, in order."""
     figures: list[dict[str, list[dict[str, object]]]] = field(default_factory=list)
     """Of plots, in order."""
+    scenes: list[dict[str, object]] = field(default_factory=list)
+    """Of replays in three dimensions."""
     scripts: list[str] = field(default_factory=list)
     styles: list[str] = field(default_factory=list)
     blocks: list[str] = field(default_factory=list)
@@ -80,7 +82,9 @@ class Parsed(HTMLParser):
         inside = self.open[-1] if self.open else ""
         if inside == "script":
             is_figure = self.tags[-1][1].get("type") == "application/json"
-            if is_figure:
+            if self.tags[-1][1].get("class") == "scene":
+                self.scenes.append(json.loads(data))
+            elif is_figure:
                 self.figures.append(json.loads(data))
             else:
                 self.scripts.append(data)

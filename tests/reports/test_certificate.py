@@ -270,6 +270,19 @@ def test_the_first_replay_is_drawn(page: Parsed):
     assert decode(lines[0]["y"]) == pytest.approx(np.sin(3 * time), abs=1e-6)
 
 
+def test_the_first_replay_moves_where_its_twin_is_at_hand(
+    failed: Certificate, folder: Path
+):
+    moving = read(build_certificate_page(failed, folder=folder, twin="pendulum"))
+    (scene,) = moving.scenes
+    assert [robot["role"] for robot in scene["robots"]] == ["twin"]  # type: ignore[attr-defined]
+    assert scene["time"] == pytest.approx(np.arange(0, 1.581, 0.04), abs=1e-3)
+    elsewhere = replace(failed, twin="my_robot", task="my_task")
+    assert not read(build_certificate_page(elsewhere, folder=folder)).scenes
+    strange = build_certificate_page(elsewhere, folder=folder, twin="acrobot")
+    assert not read(strange).scenes  # another robot's joints
+
+
 def test_without_a_folder_replays_are_named_but_not_linked(failed: Certificate):
     page = read(build_certificate_page(failed))
     assert "worst_case_tracking_lost_3.npz" in page.text

@@ -186,7 +186,13 @@ class Certify:
             if path is not None:
                 from realworthy.reports.certificate import write_certificate
 
-                write_certificate(found, path, folder=self.output, overwrite=overwrite)
+                write_certificate(
+                    found,
+                    path,
+                    folder=self.output,
+                    twin=self.twin,
+                    overwrite=overwrite,
+                )
 
 
 def to_tree(found: "Certificate", trials: "tuple[RealTrial, ...]") -> dict[str, object]:

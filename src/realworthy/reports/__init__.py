@@ -4,7 +4,8 @@ A page is one file: no network, light and dark, screen, phone and paper. Warning
 first, then the verdict in one sentence, numbers with their intervals, then plots. Every
 plot has its numbers in a table beside it.
 
-`view/` is the page that lives: a twin that moves, and its unknowns as sliders.
+`replay/` is a robot and its replay in three dimensions, a part of other pages. `view/`
+is the page that lives: a twin that moves, and its unknowns as sliders.
 
 Here live pages (`gap.py`, `diagnosis.py`, `calibration.py`), what they are made of
 (`gap_view.py`, `numbers.py`, `tables.py`, `plots.py`, `words.py`) and the one look of

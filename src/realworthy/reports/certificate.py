@@ -25,24 +25,27 @@ def write_certificate(
     path: Path | str,
     *,
     folder: Path | None = None,
+    twin: str = "",
     overwrite: bool = False,
 ) -> None:
     """Writes the page of a certificate, whole or not at all.
 
-    `folder` is where its replays are: the first is drawn, and all are linked.
+    `folder` is where its replays are: the first is drawn, and all are linked. `twin`,
+    as `load_twin` takes it, lends its shapes to the drawing; without it the task's own
+    does where it has the certificate's name.
     """
-    view = CertificateView(certificate, folder, Path(path).parent)
+    view = CertificateView(certificate, folder, Path(path).parent, twin)
     write_page(_TEMPLATE, _head(certificate), view, path, overwrite=overwrite)
 
 
 def build_certificate_page(
-    certificate: Certificate, *, folder: Path | None = None
+    certificate: Certificate, *, folder: Path | None = None, twin: str = ""
 ) -> str:
     """The page as text: one HTML file that loads nothing from elsewhere.
 
     Its links lead from `folder`, so that is where it belongs.
     """
-    view = CertificateView(certificate, folder)
+    view = CertificateView(certificate, folder, twin=twin)
     return build_page(_TEMPLATE, _head(certificate), view)
 
 

@@ -12,7 +12,9 @@ from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
 from realworthy.reports.certificate_charts import Chart, draw_replay
 from realworthy.reports.certificate_limits import to_unit
+from realworthy.reports.certificate_motion import build_failure
 from realworthy.reports.numbers import Number
+from realworthy.reports.replay import Replay
 from realworthy.reports.words import describe_failure
 
 _FIRST_SIGNALS, _MOST_SIGNALS = 5, 40
@@ -40,12 +42,14 @@ class FailureRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class DrawnFailure:
     """One failure over time."""
 
     title: str
     charts: tuple[Chart, ...]
     """The first signals, then the others."""
+    motion: Replay | None
+    """The robot in three dimensions; None where its twin is not at hand."""
 
 
 def list_failures(
@@ -71,14 +75,18 @@ def list_failures(
     )
 
 
-def draw_first_replay(certificate: Certificate, folder: Path | None) -> Replay | None:
+def draw_first_replay(
+    certificate: Certificate, folder: Path | None, twin: str = ""
+) -> DrawnFailure | None:
     """Of the first failure whose recording can be read; None where there is none."""
     for case, recording in _load_replays(certificate, folder):
         names = tuple(recording.signals)[:_MOST_SIGNALS]
         parts = (names[:_FIRST_SIGNALS], names[_FIRST_SIGNALS:])
-        return Replay(
-            title=f"{describe_failure(case.name)} ({case.cell})",
+        title = f"{describe_failure(case.name)} ({case.cell})"
+        return DrawnFailure(
+            title=title,
             charts=tuple(draw_replay(recording, part) for part in parts if part),
+            motion=build_failure(certificate, recording, title=title, twin=twin),
         )
     return None
 

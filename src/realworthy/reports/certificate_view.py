@@ -16,8 +16,8 @@ from realworthy.reports.certificate_cells import (
 )
 from realworthy.reports.certificate_charts import Chart, draw_margin
 from realworthy.reports.certificate_failures import (
+    DrawnFailure,
     FailureRow,
-    Replay,
     draw_first_replay,
     list_failures,
 )
@@ -48,6 +48,8 @@ class CertificateView:
     """Where its replays are."""
     beside: Path | None = None
     """Where the page will be; none: in that folder."""
+    twin: str = ""
+    """As `load_twin` takes it; empty: the task's own."""
 
     @property
     def is_open(self) -> bool:
@@ -224,8 +226,8 @@ class CertificateView:
         return list_failures(self.certificate, self.folder, self.beside)
 
     @cached_property
-    def replay(self) -> Replay | None:
-        return draw_first_replay(self.certificate, self.folder)
+    def replay(self) -> DrawnFailure | None:
+        return draw_first_replay(self.certificate, self.folder, self.twin)
 
     @cached_property
     def faults(self) -> tuple[tuple[Finding, str], ...]:

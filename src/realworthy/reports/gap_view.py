@@ -13,6 +13,7 @@ from realworthy.gap.measure import is_finger
 from realworthy.reports.numbers import Number, Span
 from realworthy.reports.overlay import draw_overlay, find_stretches
 from realworthy.reports.plots import Plot, draw_horizons, draw_joints
+from realworthy.reports.replay import Replay, build_replay
 from realworthy.reports.tables import Table, Tile
 from realworthy.reports.units import find_units, join_units, to_torque_unit
 from realworthy.reports.words import describe_effects, gather_remarks
@@ -87,6 +88,12 @@ class GapView:
             (one, tuple(draw_overlay(one, s, after, point_count=count) for s in parts))
             for one, after, parts in drawn
         )
+
+    @cached_property
+    def replay(self) -> Replay | None:
+        """The worst recording in three dimensions; None where there is no shape."""
+        worst = self.shown[0]
+        return build_replay(worst, _pair(self.gap, self.after).get(id(worst)))
 
     @cached_property
     def horizons(self) -> Plot:

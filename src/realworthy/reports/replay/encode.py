@@ -1,0 +1,85 @@
+"""A replay as JSON: whole numbers of 16 bits, packed, beside their scales."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from realworthy.reports.replay.motion import Motion
+from realworthy.reports.replay.shapes import Shape
+
+Floats = NDArray[np.float64]
+_FULL = 32767
+_FAR = 30.0
+"""Radii from the middle beyond which positions are cut off: a robot that is lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """All that a page needs to draw."""
+
+    time: Floats
+    shapes: Sequence[Shape]
+    fixed: Sequence[Shape]
+    floors: Sequence[tuple[Floats, Floats]]
+    motions: Sequence[Motion]
+    base: int | None
+    centre: Floats
+    radius: float
+    moment: int
+
+
+def encode(scene: Scene) -> Markup:
+    """Positions to 1/32767 of the farthest one; quaternions to 1/32767."""
+    every = np.concatenate([m.position.reshape(-1, 3) for m in scene.motions])
+    reach = float(np.abs(every - scene.centre).max())
+    start = scene.motions[0].position - scene.centre
+    far = max(_FAR * scene.radius, float(np.abs(start).max()))
+    unit = max(min(reach, far), 1e-6) / _FULL
+    tree = {
+        "time": np.round(scene.time, 3).tolist(),
+        "centre": _round(scene.centre),
+        "radius": round(scene.radius, 4),
+        "unit": unit,
+        "base": scene.base,
+        "moment": scene.moment,
+        "shapes": [_encode_shape(shape) for shape in scene.shapes],
+        "fixed": [_encode_shape(shape) for shape in scene.fixed],
+        "floors": [[_round(p), _round(q)] for p, q in scene.floors],
+        "robots": [
+            {
+                "role": motion.role.value,
+                "position": _pack((motion.position - scene.centre) / unit),
+                "quaternion": _pack(motion.quaternion * _FULL),
+            }
+            for motion in scene.motions
+        ],
+    }
+    text = json.dumps(tree, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _encode_shape(shape: Shape) -> dict[str, float | str]:
+    vertices, triangles = shape.mesh
+    unit = max(float(np.abs(vertices).max()), 1e-6) / _FULL
+    wide = "<u2" if len(vertices) <= 1 << 16 else "<u4"
+    return {
+        "unit": unit,
+        "vertices": _pack(vertices / unit),
+        "triangles": base64.b64encode(triangles.astype(wide).tobytes()).decode(),
+        "bits": 16 if wide == "<u2" else 32,
+    }
+
+
+def _pack(values: Floats) -> str:
+    """Base64 of whole numbers of 16 bits, the lower byte first."""
+    whole = np.clip(np.round(values), -_FULL, _FULL).astype("<i2")
+    return base64.b64encode(whole.tobytes()).decode()
+
+
+def _round(values: Floats) -> list[float]:
+    return [round(float(value), 5) for value in values]

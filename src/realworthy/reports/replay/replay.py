@@ -1,0 +1,139 @@
+"""A replay in three dimensions, and what it shows in words."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from realworthy.reports.numbers import Number
+from realworthy.reports.replay.encode import Scene, encode
+from realworthy.reports.replay.motion import Motion
+from realworthy.reports.replay.points import place_points, thin_corners
+from realworthy.reports.replay.shapes import Shape
+
+Floats = NDArray[np.float64]
+_AROUND, _ROOM_AROUND = 2.0, 1.25
+"""Radii of what moves within which fixed shapes are in the picture, and the radius of
+the picture over that of a robot that goes about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Robots that move side by side; the last is drawn solid, others as ghosts."""
+
+    title: str
+    time: Floats
+    """(frames,) [s] since the recording began."""
+    shapes: tuple[Shape, ...]
+    """Of bodies that move, in the order of the poses."""
+    fixed: tuple[Shape, ...]
+    """In the world's frame."""
+    floors: tuple[tuple[Floats, Floats], ...]
+    motions: tuple[Motion, ...]
+    """The robot first, where there is one."""
+    base: int | None
+    """Place among the shapes of a base that goes about; None: none does."""
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def farthest(self) -> tuple["Farthest", ...]:
+        """For each replay, when and where it is farthest from the robot."""
+        real, *others = self.motions
+        return tuple(_find_farthest(self, real, other) for other in others)
+
+    @cached_property
+    def moment(self) -> int:
+        """Frame to look at: the last replay is farthest from the robot, or the end."""
+        return self.farthest[-1].frame if self.farthest else len(self.time) - 1
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """What is seen, for those who do not see it."""
+        farthest = (one.to_words() for one in self.farthest)
+        lost = (
+            f"The simulation ({motion.label}) blew up at {Number(motion.blew_up, 's')} "
+            "and is shown as it was before."
+            for motion in self.motions
+            if motion.blew_up is not None
+        )
+        return (*farthest, *lost, *self.remarks)
+
+    @cached_property
+    def caption(self) -> str:
+        """One sentence."""
+        told = ", ".join(motion.label for motion in self.motions)
+        start, end = Number(self.time[0], "s"), Number(self.time[-1], "s")
+        return f"{self.title} in three dimensions, {start} to {end}: {told}."
+
+    @cached_property
+    def data(self) -> Markup:
+        """JSON for the page's own script, fit to stand in a <script>."""
+        centre, radius = self._find_view()
+        return encode(
+            Scene(
+                time=self.time,
+                shapes=self.shapes,
+                fixed=self.fixed,
+                floors=self.floors,
+                motions=self.motions,
+                base=self.base,
+                centre=centre,
+                radius=radius,
+                moment=self.moment,
+            )
+        )
+
+    def _find_view(self) -> tuple[Floats, float]:
+        """Middle (3,) and radius [m] of what the first robot's motion fills."""
+        motion = self.motions[0]
+        points = place_points(self.shapes, motion)
+        if self.base is not None:
+            moved = motion.position[:, self.base] - motion.position[0, self.base]
+            points = points - (moved * [1, 1, 0])[:, None]
+        points = points.reshape(-1, 3)
+        low, high = points.min(axis=0), points.max(axis=0)
+        reach = _AROUND * float(np.linalg.norm(high - low)) / 2
+        middle = (low + high) / 2
+        for shape in self.fixed:
+            corners = shape.mesh.vertices
+            if np.linalg.norm(corners - middle, axis=1).max() < reach:
+                low = np.minimum(low, corners.min(axis=0))
+                high = np.maximum(high, corners.max(axis=0))
+        room = 1.0 if self.base is None else _ROOM_AROUND
+        return (low + high) / 2, room * float(np.linalg.norm(high - low)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Farthest:
+    """The moment and body at which a replay is farthest from the robot."""
+
+    label: str
+    frame: int
+    seconds: float
+    body: str
+    distance: float
+    """[m] between the same point of both."""
+
+    def to_words(self) -> str:
+        part = f"a point of {self.body}" if self.body else "a point"
+        return (
+            f"The {self.label} is farthest from the robot at "
+            f"{Number(self.seconds, 's')}: {part} is {Number(self.distance, 'm')} away."
+        )
+
+
+def _find_farthest(replay: Replay, real: Motion, other: Motion) -> Farthest:
+    apart = place_points(replay.shapes, real) - place_points(replay.shapes, other)
+    distance = np.linalg.norm(apart, axis=2)
+    frame, point = np.unravel_index(int(np.argmax(distance)), distance.shape)
+    counts = np.cumsum([len(thin_corners(shape)) for shape in replay.shapes])
+    shape = replay.shapes[int(np.searchsorted(counts, point, side="right"))]
+    return Farthest(
+        label=other.label,
+        frame=int(frame),
+        seconds=float(replay.time[frame]),
+        body=shape.name,
+        distance=float(distance[frame, point]),
+    )
