@@ -95,8 +95,8 @@ def test_a_table_without_a_clock_is_refused():
         build({"t": [0, 1], "a.position": [1, 2]})
     assert str(caught.value) == (
         "'run.csv' has no column 'time'.\n"
-        "  Name the clock in seconds 'time', or say in the sidecar, run.yaml beside it: "
-        "mapping: {time: {source: t}}"
+        "  Name the clock in seconds 'time', or say in the sidecar, run.yaml beside "
+        "it: mapping: {time: {source: t}}"
     )
 
 
