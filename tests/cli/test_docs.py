@@ -52,6 +52,8 @@ def follow(page: str, run: Run, write: Write, *, is_long: bool) -> int:
     for kind, block in re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL):
         if named := FILE.match(block):
             write(named[1], block[named.end() :])
+        if kind == "python":
+            exec(compile(block, "docs/own_robot.md", "exec"), {})
         for command, expected in divide(block) if kind == "console" else ():
             program, *arguments = shlex.split(os.path.expandvars(command))
             if program == "cp":
