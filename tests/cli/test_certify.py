@@ -132,6 +132,13 @@ def test_a_pendulum_is_not_swung_up_on_four_legs(run: Run, drive: Path):
     assert "'pendulum' does not fit twin 'quadruped': it is for one command" in told.err
 
 
+def test_two_links_are_not_an_arm(run: Run, drive: Path):
+    told = run("certify", "drive.onnx", "--task", "acrobot_balance", "--twin", "arm")
+    assert told.status == 2
+    assert "'acrobot_balance' does not fit twin 'arm'" in told.err
+    assert "'shoulder'" in told.err
+
+
 def test_the_last_accepted_policy_is_looked_for_before_the_work_begins(
     run: Run, drive: Path, monkeypatch: pytest.MonkeyPatch
 ):
