@@ -118,7 +118,7 @@ def _horizon_rows(longest: int) -> NDArray[np.intp]:
 
 
 def _spread(values: Floats, step: int) -> Floats:
-    """(joints,) standard deviation of increments; 1 where nothing but rounding moves."""
+    """(joints,) standard deviation of increments; 1 where only rounding moves."""
     spread = (values[step:] - values[:-step]).std(0)
     return np.where(spread > _STILL, spread, 1.0)
 
