@@ -28,12 +28,12 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)        ## every figure we quote, as ratios in one run
+bench: $(READY)        ## stepping against the raw engines, as ratios; benchmarks/ has the others
 	$(BIN)/python benchmarks/simulators.py
 
 docs: $(READY)         ## the documentation as a site, in build/docs
 	$(BIN)/python -m pip install --quiet -c constraints.txt --group docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 pins: $(READY)         ## constraints.txt from what is installed now
 	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --all --exclude-editable | sed 's/^\(torch==[0-9.]*\)+cpu/\1/' | grep -v '^setuptools=='; } > constraints.tmp

@@ -126,6 +126,27 @@ def test_a_policy_of_another_robot(run: Run, drive: Path):
     assert "'cartpole_balance' does not fit twin 'arm'" in told.err
 
 
+def test_a_pendulum_is_not_swung_up_on_four_legs(run: Run, drive: Path):
+    told = run("certify", "drive.onnx", "--task", "pendulum", "--twin", "quadruped")
+    assert told.status == 2
+    assert "'pendulum' does not fit twin 'quadruped': it is for one command" in told.err
+
+
+def test_two_links_are_not_an_arm(run: Run, drive: Path):
+    told = run("certify", "drive.onnx", "--task", "acrobot_balance", "--twin", "arm")
+    assert told.status == 2
+    assert "'acrobot_balance' does not fit twin 'arm'" in told.err
+    assert "'shoulder'" in told.err
+
+
+def test_the_last_accepted_policy_is_looked_for_before_the_work_begins(
+    run: Run, drive: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("realworthy.certification.certify.examine_all", None)
+    told = run("certify", "drive.onnx", "--against", "nobody.onnx")
+    told.check_mistake("MissingFile: nobody.onnx: there is no such file.\n")
+
+
 def test_a_contract_that_contradicts_the_twin(run: Run, tmp_path: Path):
     path = write_cartpole(tmp_path / "c.onnx")
     contract = load_contract(path)

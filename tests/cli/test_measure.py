@@ -10,7 +10,7 @@ from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.robots import play
 
-from .conftest import Run
+from .conftest import Run, Write, swing_csv
 
 
 @pytest.fixture
@@ -61,3 +61,13 @@ def test_a_bad_recording_among_good_ones_is_left_out_and_said(
     assert told.status == 0
     assert "replaying 1 recording in pendulum" in told.out
     assert "Left out: recording 'mute' has nothing that could drive" in told.out
+
+
+def test_a_report_under_another_ending_is_refused_before_the_work(
+    run: Run, write: Write
+):
+    write("swing.csv", swing_csv())
+    told = run("measure", "pendulum", "swing.csv", "--report", "gap.pdf")
+    told.check_mistake(
+        "Unwritable: Cannot write gap.pdf: a report is a page.\n  Try: gap.html\n"
+    )

@@ -6,7 +6,7 @@ import pytest
 from realworthy.gap.forces import measure_forces
 from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import estimate_states
-from realworthy.gap.transition import measure_transition
+from realworthy.gap.transition import _spread, measure_transition
 from realworthy.simulators.replay import Replayer, lay_out
 
 from .conftest import JOINTS, shadow
@@ -62,3 +62,12 @@ def test_recorded_velocities_that_do_not_fit_are_set_aside(arm):
     assert states.velocity_source["lift"] == "recorded"
     true = recording.signals["elbow.velocity"]
     assert np.std(states.velocity[:, 2] - true) < 0.2 * np.std(true)
+
+
+def test_a_joint_that_stands_still_but_for_rounding_is_not_divided_by_it():
+    """A filter left 1e-17 rad/s of a joint at rest; a recording was off by 5e15."""
+    rounding = 1e-17 * np.resize([1.0, -1.0], 100)
+    moving = np.resize([0.0, 0.5], 100)
+    spread = _spread(np.column_stack([rounding, moving]), 1)
+    assert spread[0] == 1.0
+    assert spread[1] == pytest.approx(0.5, rel=1e-3)

@@ -58,6 +58,12 @@ def test_a_contract_comes_back_to_the_bit_as_json_and_as_yaml(tmp_path):
     assert read_sidecar(tmp_path / "leg.contract.yaml") == written
 
 
+def test_a_draft_that_nobody_filled_in_says_all_that_is_missing(tmp_path):
+    (tmp_path / "leg.contract.yaml").write_text("schema: 1\ntask: walk\n")
+    with pytest.raises(BadFile, match="keys are missing: twin, joints, terms, action,"):
+        read_sidecar(tmp_path / "leg.contract.yaml")
+
+
 @pytest.mark.parametrize("key", REQUIRED)
 def test_a_required_key_that_is_missing_is_named(key: str):
     changed = tree()

@@ -95,9 +95,14 @@ def test_a_table_without_a_clock_is_refused():
         build({"t": [0, 1], "a.position": [1, 2]})
     assert str(caught.value) == (
         "'run.csv' has no column 'time'.\n"
-        "  Name the clock in seconds 'time', or say in the sidecar: "
-        "mapping: {time: {source: t}}"
+        "  Name the clock in seconds 'time', or say in the sidecar, run.yaml beside "
+        "it: mapping: {time: {source: t}}"
     )
+
+
+def test_a_clock_whose_name_tells_its_unit_is_offered_in_seconds():
+    with pytest.raises(BadRecording, match=r"\{source: stamp_us, scale: 1.0e-06\}"):
+        build({"stamp_us": [0, 1], "a.position": [1, 2]})
 
 
 def test_delays_longer_than_the_recording_are_refused():

@@ -20,10 +20,11 @@ from realworthy.certification.keeping import Kept, fingerprint
 from realworthy.certification.parts import Examination, Follow, examine_all
 from realworthy.certification.regression import compare_policies
 from realworthy.certification.replays import save_replay
-from realworthy.certification.subject import Subject, build_fitting, build_subject
+from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite import Suite, default_suite
 from realworthy.certification.testcases import to_junit
 from realworthy.errors import RealworthyError, UnknownName
+from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.worlds import TaskWorlds
@@ -77,6 +78,8 @@ def certify(
     began = time.perf_counter()
     settings = settings or CertifySettings()
     subject = build_subject(policy, task=task, twin=twin)
+    if settings.against is not None:  # a mistake in it is said before the work begins
+        build_subject(settings.against, task=subject.task, twin=subject.twin)
     suite = _choose_suite(settings, subject)
     is_asked = settings.engines is not None
     folder = None if output is None else Path(output)
@@ -159,7 +162,7 @@ def _inspect(subject: Subject, suite: Suite) -> tuple[Finding, ...]:
 
 
 def _build_plain_worlds(subject: Subject, *, seed: int) -> TaskWorlds:
-    task = build_fitting(subject.task, subject.twin)
+    task = build_task(subject.task, subject.twin)
     how = Randomization(belief=subject.belief)
     return TaskWorlds(task, 1, randomization=how, seed=seed)
 

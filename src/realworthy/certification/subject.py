@@ -78,7 +78,7 @@ class Subject:
     def build_task(self, variant: Variant | None = None) -> Task:
         """The task as the policy's contract sees it."""
         twin = self.twin if variant is None else apply_variant(self.twin, variant)
-        task, contract = build_fitting(self.task, twin), self.contract
+        task, contract = build_task(self.task, twin), self.contract
         if task.terms != contract.terms or task.action != contract.action:
             task.terms, task.action = contract.terms, contract.action
             task.reflection = None
@@ -213,18 +213,6 @@ def _group(notes: "Iterable[Note]") -> Iterator[str]:
         yield f"{', '.join(names)}: {about}"
 
 
-def build_fitting(task: str, twin: Twin | None) -> Task:
-    """The task on a twin; raises where the twin lacks a part of it."""
-    try:
-        return build_task(task, twin)
-    except KeyError as error:
-        name = "" if twin is None else twin.name
-        raise RealworthyError(
-            f"Task '{task}' does not fit twin '{name}': {error.args[0]}.",
-            hint="Certify on the twin that it was trained on, or one of that robot.",
-        ) from None
-
-
 def expect_contract(task: str, twin: Twin | str) -> Contract | None:
     """What policies of ours for a task have; None where no task is named."""
     from realworthy.tasks.contract import build_contract
@@ -232,9 +220,7 @@ def expect_contract(task: str, twin: Twin | str) -> Contract | None:
     if not task:
         return None
     found = load_twin(twin) if isinstance(twin, str) and twin else twin
-    return build_contract(
-        TaskWorlds(build_fitting(_check_task(task), found or None), 1)
-    )
+    return build_contract(TaskWorlds(build_task(_check_task(task), found or None), 1))
 
 
 def check_draft(draft: "Draft") -> Contract:

@@ -120,7 +120,8 @@ class Certify:
         if self.bar is not None and not 0 < self.bar < 1:
             raise RealworthyError(
                 f"--bar {self.bar:g} is no share between 0 and 1.",
-                hint="No number of episodes proves that none will ever fail.",
+                hint="Such as 0.8, for 80 %. No number of episodes proves that none "
+                "will ever fail.",
             )
         return CertifySettings(
             suite=self._find_suite(),

@@ -37,6 +37,10 @@ def check_report(path: Path | None, json: Path | None, *, overwrite: bool) -> No
     """Raises, before the work begins, where a report cannot be written."""
     if path is None:
         return
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise Unwritable(
+            path, "a report is a page.", hint=f"Try: {path.with_suffix('.html')}"
+        )
     check_free(path, overwrite=overwrite)
     if json is not None and path.resolve() == json.resolve():
         raise Unwritable(

@@ -15,6 +15,8 @@ START_COUNT = 256
 LONGEST = 2.0
 """[s] horizon up to which the gap is followed."""
 _KICKED_EVERY = 4
+_STILL = 1e-9
+"""[rad, rad/s] below any encoder: what filters leave of a joint that stands still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,9 @@ def _horizon_rows(longest: int) -> NDArray[np.intp]:
 
 
 def _spread(values: Floats, step: int) -> Floats:
-    """(joints,) standard deviation of increments; 1 where nothing moves."""
+    """(joints,) standard deviation of increments; 1 where only rounding moves."""
     spread = (values[step:] - values[:-step]).std(0)
-    return np.where(spread > 0, spread, 1.0)
+    return np.where(spread > _STILL, spread, 1.0)
 
 
 def _normalise(position: Floats, velocity: Floats) -> float:

@@ -125,9 +125,9 @@ class Calibration:
     def summary(self) -> str:
         """One sentence."""
         count = len(self.errors)
-        noun = "recording" if count == 1 else "recordings"
+        noun = "recording is" if count == 1 else "recordings are"
         told = (
-            f"Replayed, {count} held-out {noun} are off by {self.after:.3g} rad, with "
+            f"Replayed, {count} held-out {noun} off by {self.after:.3g} rad, with "
             f"the twin as given by {self.before:.3g} rad"
         )
         if self.outcome is Outcome.ALREADY_RIGHT:

@@ -7,6 +7,7 @@ import msgspec
 
 from realworthy.artefacts import Migrator, Tree, load
 from realworthy.artefacts.explain import explain
+from realworthy.artefacts.reading import read_tree
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies.contract import SCHEMA, Contract
 
@@ -58,6 +59,14 @@ def read_metadata(path: Path, metadata: Mapping[str, str]) -> Contract:
 
 def read_sidecar(path: Path) -> Contract:
     """`<name>.contract.yaml`, written by hand for a policy from elsewhere."""
+    tree = read_tree(path)
+    keys = [key.name for key in msgspec.structs.fields(Contract) if key.required]
+    if len(absent := [key for key in keys if key not in tree]) > 1:
+        raise BadFile(
+            path,
+            f"{len(absent)} keys are missing: {', '.join(absent)}.",
+            hint="Fill them in; docs/foreign_policies.md explains every key.",
+        )
     return load(path, Contract, schema=SCHEMA, migrators=MIGRATORS)
 
 

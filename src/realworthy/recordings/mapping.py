@@ -9,6 +9,7 @@ source of a signal gives up its own name; every other column stays, unless a map
 signal takes its name.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from realworthy.errors import BadRecording, UnknownName
 from realworthy.recordings.checks import check_finite, check_lengths, check_time
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.resample import hold, interpolate
-from realworthy.recordings.sidecar import Sidecar, SignalSource
+from realworthy.recordings.sidecar import Sidecar, SignalSource, sidecar_path
 from realworthy.recordings.signals import Table, Values, is_held
 
 
@@ -37,8 +38,7 @@ def build_recording(
     if "time" not in signals:
         raise BadRecording(
             f"{owner} has no column 'time'.",
-            hint="Name the clock in seconds 'time', or say in the sidecar: "
-            f"mapping: {{time: {{source: {next(iter(table), 'stamp')}}}}}",
+            hint=_ask_for_clock(table, source),
         )
     if sidecar.mapping:
         applied = msgspec.to_builtins(sidecar.mapping)
@@ -46,6 +46,19 @@ def build_recording(
         sidecar = msgspec.structs.replace(sidecar, mapping={}, notes=notes)
     time = signals.pop("time")
     return Recording(time, signals, sidecar, source)
+
+
+def _ask_for_clock(table: Table, source: Path | None) -> str:
+    """The line to write, where to write it, and the unit that a column's name tells."""
+    column = next(iter(table), "stamp")
+    unit = re.split(r"[^a-z]", column.lower())[-1]
+    scale = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}.get(unit)
+    clock = f"source: {column}" + (f", scale: {scale:.1e}" if scale else "")
+    beside = f", {sidecar_path(source).name} beside it" if source else ""
+    return (
+        f"Name the clock in seconds 'time', or say in the sidecar{beside}: "
+        f"mapping: {{time: {{{clock}}}}}"
+    )
 
 
 def apply_mapping(

@@ -373,8 +373,10 @@ def lay_out_on(
         raise BadRecording(
             f"{recording.owner} and twin '{bound.twin.name}' have no joint in common.",
             hint=f"Recorded: {', '.join(recording.joints) or 'none'}. The twin has: "
-            f"{', '.join(layout.joints) or 'none'}. Name them alike in the sidecar's "
-            "mapping; foreign files may need --importer.",
+            f"{', '.join(layout.joints) or 'none'}. Name them alike in the sidecar, "
+            f"such as mapping: {{{next(iter(layout.joints), 'joint')}.position: "
+            f"{{source: {next(iter(recording.signals), 'q1')}}}}}; foreign files may "
+            "need --importer.",
         )
     inputs = choose_inputs(bound, recording)
     elapsed = recording.time - recording.time[0]

@@ -66,7 +66,8 @@ class _Acrobot(Task, ABC):
         )
         model = bind(self.twin).model
         data = mujoco.MjData(model)
-        data.qpos[:] = math.pi, 0.0
+        for joint, angle in zip(_JOINTS, (math.pi, 0.0), strict=True):
+            data.qpos[model.joint(joint).qposadr] = angle
         mujoco.mj_kinematics(model, data)
         self._tip = model.site(_TIP).id
         self._base = float(data.xanchor[model.joint("shoulder").id, 2])

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from realworthy.errors import UnknownName
+from realworthy.errors import RealworthyError, UnknownName
 from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
 from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
@@ -66,6 +66,18 @@ def check_task(name: str) -> None:
 
 
 def build_task(name: str, twin: Twin | None = None) -> Task:
-    """A task by its name, on its own twin or on the one given."""
+    """A task by its name, on its own twin or on the one given.
+
+    Raises where the twin given lacks a part of the task.
+    """
     check_task(name)
-    return TASKS[name].build(twin)
+    entry = TASKS[name]
+    try:
+        return entry.build(twin)
+    except KeyError as error:  # MuJoCo's, of a joint or site that is not there
+        if twin is None:
+            raise
+        raise RealworthyError(
+            f"Task '{name}' does not fit twin '{twin.name}': {error.args[0]}.",
+            hint=f"It is for '{entry.twin}' and other twins of such a robot.",
+        ) from None

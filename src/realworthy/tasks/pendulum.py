@@ -10,6 +10,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
+from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Linear, Term, Turn
 from realworthy.tasks.chance import Chance
@@ -37,8 +38,14 @@ class PendulumSwingUp(Task):
         """`torque` [N·m] is what the motor may give."""
         self.twin = twin or load_twin("pendulum")
         self.torque = torque
-        (line,) = describe_commands(bind(self.twin))
-        joint = line.joint
+        lines = describe_commands(bind(self.twin))
+        if len(lines) != 1:
+            raise RealworthyError(
+                f"Task 'pendulum' does not fit twin '{self.twin.name}': it is for one "
+                f"command, and there are {len(lines)}.",
+                hint="It is for 'pendulum' and other twins of one driven joint.",
+            )
+        joint = lines[0].joint
         self.terms: tuple[Term, ...] = (
             Turn(name="angle", signals=(f"{joint}.position",)),
             Linear(name="speed", signals=(f"{joint}.velocity",), scale=(0.2,)),
