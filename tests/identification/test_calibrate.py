@@ -150,10 +150,12 @@ def test_numbers_of_a_double_pendulum_are_found_untouched():
         )
     found = calibrate(load_twin("double_pendulum"), recordings)
     assert found.outcome is Outcome.IMPROVED
-    truth = reality.file.parameters
-    for name in ("elbow.coulomb_friction", "all.mass"):
-        assert abs(found[name].mean - truth[name]) < 4 * found[name].sd
-        assert found[name].mean == pytest.approx(truth[name], rel=0.1)
+    truth = found.original.with_values(reality.file.parameters).space
+    for name in ("elbow.coulomb_friction", "shoulder.damping", "link2.mass"):
+        true = truth[name].nominal
+        assert abs(found[name].mean - true) < 4 * found[name].sd
+        assert found[name].mean == pytest.approx(true, rel=0.05)
+    assert found.after < found.before / 10
 
 
 @pytest.mark.slow
@@ -178,3 +180,37 @@ def test_what_a_twin_lacks_is_not_added_up_by_whole_replays():
     assert ADDS_UP in found.warnings
     assert found.outcome is Outcome.IMPROVED
     assert found.after < found.before
+
+
+@pytest.mark.slow
+def test_numbers_that_a_rough_fit_hid_are_asked_for_again():
+    """Two wheels with unlike friction: what they share leaves errors as large as those
+    of a delay."""
+    truth = {
+        "left_wheel.coulomb_friction": 0.07,
+        "right_wheel.coulomb_friction": 0.05,
+        "all.delay": 0.036,
+    }
+    file = RealityFile(
+        schema=1,
+        twin="diffdrive",
+        seed=1,
+        parameters={**truth, "all.kd": 0.45},
+        noise=Noise(position=0.001),
+    )
+    robot = StandIn(make_reality("rough", file))
+    t = np.arange(round(6 * robot.info.rate)) / robot.info.rate
+    recordings = []
+    for k in range(3):
+        rates = 2 * np.pi * np.array([0.3, 0.7, 1.3]) * (1 + 0.13 * k)
+        left, right = (
+            5 * np.minimum(2 * t, 1) * np.sin(np.outer(t, rates) + k + s).mean(1)
+            for s in (0, 1)
+        )
+        commands = {"left_wheel.command": left, "right_wheel.command": right}
+        recordings.append(play(robot, commands))
+    found = calibrate(load_twin("diffdrive"), recordings)
+    assert found.reduced_chi2 < 2
+    for name, value in {**truth, "left_wheel.kd": 0.045}.items():
+        assert found[name].is_fitted
+        assert found[name].mean == pytest.approx(value, rel=0.02)

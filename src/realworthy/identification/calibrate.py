@@ -18,6 +18,7 @@ from realworthy.identification.apart import Servo, find_servos
 from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.division import Division, divide
+from realworthy.identification.fit import Fit
 from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.informative import choose_pieces
 from realworthy.identification.judging import compare, decide, describe_strange
@@ -76,6 +77,8 @@ _SETTLED = 0.3
 """[s] after which a servo has forgotten how a piece began."""
 _LACKS = 20.0
 """Times the noise from which residuals say that the twin lacks something large."""
+_HIDDEN = 4.0
+"""Fall of the residuals' size, squared, that makes more numbers worth asking for."""
 _TOOLS = ("mujoco", "numpy", "scipy")
 _FEW = 4
 """One piece out of so many is enough for a rough fit."""
@@ -136,12 +139,8 @@ def calibrate(
         return twin, wide, wide.with_space(twin, names)
 
     rough, wide, problem = begin()
-    part = _fit(problem, wide, settings, work, follow)
-    if part is None:
-        work.look_ahead()
+    while (part := _fit(problem, wide, settings, work, follow)) is None:
         rough, wide, problem = begin()
-        part = _fit(problem, wide, settings, work, follow)
-        assert part is not None  # looking ahead is the last resort
     follow(0.85, "replaying what was held out")
     fitted = widen(problem, np.array(part.z), np.array(part.covariance_z), _folds(part))
     estimates = _list_estimates(twin, problem, fitted, work)
@@ -381,7 +380,7 @@ def _fit(
     work: Progress,
     follow: Follow,
 ) -> FitPart | None:
-    """The fit; None where whole replays only add up what the twin lacks."""
+    """The fit; None where `work` has changed what should be fitted."""
     if work.done.fit is not None:
         return work.done.fit
     follow(0.3, f"fitting {len(problem.space)} numbers")
@@ -394,8 +393,12 @@ def _fit(
     else:
         fit = fit_own(problem, weight=weight, settings=settings.fit)
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
+        if _is_hiding(fit, work):
+            work.choose_anew(fit.e, max(1.0, fit.reduced_chi2 * fit.inflation))
+            return None
         is_last = wide.is_servo or wide.is_ahead
         if not is_last and fit.reduced_chi2 > _LACKS**2:
+            work.look_ahead()
             return None
     follow(0.7, "leaving experiments out")
     folds = leave_out(problem, fit, prior, settings.fit.outlier, at=at)
@@ -413,6 +416,15 @@ def _fit(
     )
     work.save()
     return work.done.fit
+
+
+def _is_hiding(fit: Fit, work: Progress) -> bool:
+    """Whether numbers were left out for errors that this fit no longer makes."""
+    rough, choice = work.done.rough, work.done.choice
+    if rough is None or rough.weight is None or rough.is_fitted or choice is None:
+        return False
+    left = max(1.0, fit.reduced_chi2 * fit.inflation)
+    return bool(choice.left_out) and left < rough.weight / _HIDDEN
 
 
 def _folds(part: FitPart) -> LeftOut:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from realworthy import __version__, artefacts
 from realworthy.errors import BadFile, Unwritable
@@ -31,6 +32,8 @@ class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Recordings, by number, that are not like the others."""
     friction: str = ""
     """Model of friction that was chosen for servos."""
+    is_fitted: bool = False
+    """Whether these are numbers of a first fit, after which others are told."""
 
 
 class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):
@@ -104,6 +107,15 @@ class Progress:
         """Begins anew with predictions from measured states."""
         done = self.done
         self.done = ProgressFile(schema=done.schema, key=done.key, is_ahead=True)
+        self.save()
+
+    def choose_anew(self, values: dict[str, float], weight: float) -> None:
+        """Asks again what the recordings tell, around a first fit."""
+        rough = self.done.rough
+        assert rough is not None  # it had led there
+        values = rough.values | values
+        self.done.rough = replace(rough, values=values, weight=weight, is_fitted=True)
+        self.done.choice = None
         self.save()
 
     def save(self) -> None:

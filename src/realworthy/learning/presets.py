@@ -44,9 +44,19 @@ def _believe(twin: Twin) -> Randomization:
     return Randomization(belief=twin.belief, noise=1.0)
 
 
-def _classic() -> PpoSettings:
+def _balance() -> PpoSettings:
     """A joint or two: small networks, long rollouts of few worlds."""
     return small()
+
+
+def _swing() -> PpoSettings:
+    """Half as long rollouts, and many passes over what they did."""
+    s = small()
+    s.horizon = 32
+    s.epochs = 8
+    s.kl_target = 0.02
+    s.std = 0.7
+    return s
 
 
 def _arm() -> PpoSettings:
@@ -63,9 +73,22 @@ def _arm() -> PpoSettings:
 
 
 def _drive() -> PpoSettings:
+    """To a place, which is seconds away."""
     s = small()
     s.horizon = 32
     s.discount = 0.97
+    return s
+
+
+def _speed() -> PpoSettings:
+    """At a speed, which wheels take in a fraction of a second."""
+    s = _drive()
+    s.horizon = 16
+    s.epochs = 8
+    s.kl_target = 0.02
+    s.discount = 0.93
+    s.entropy_weight = 0.0
+    s.std = 0.5
     return s
 
 
@@ -77,24 +100,24 @@ def _legged() -> PpoSettings:
 
 
 PRESETS: dict[str, Preset] = {
-    "pendulum": Preset(ppo=_classic, world_count=128, minutes=2, randomize=_believe),
+    "pendulum": Preset(ppo=_swing, world_count=128, minutes=2, randomize=_believe),
     "cartpole_balance": Preset(
-        ppo=_classic, world_count=128, minutes=2, randomize=_believe
+        ppo=_balance, world_count=128, minutes=2, randomize=_believe
     ),
     "cartpole_swing_up": Preset(
-        ppo=_classic, world_count=256, minutes=5, randomize=_believe
+        ppo=_swing, world_count=256, minutes=5, randomize=_believe
     ),
     "acrobot_balance": Preset(
-        ppo=_classic, world_count=256, minutes=5, randomize=_believe
+        ppo=_balance, world_count=256, minutes=5, randomize=_believe
     ),
     "acrobot_swing_up": Preset(
-        ppo=_classic, world_count=256, minutes=20, randomize=_believe
+        ppo=_balance, world_count=256, minutes=20, randomize=_believe
     ),
     "reach": Preset(ppo=_arm, world_count=512, minutes=6, randomize=_believe),
     "drive_goal": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
     "drive_path": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
     "drive_velocity": Preset(
-        ppo=_drive, world_count=256, minutes=4, randomize=_believe
+        ppo=_speed, world_count=256, minutes=4, randomize=_believe
     ),
     "quadruped": Preset(
         ppo=_legged,

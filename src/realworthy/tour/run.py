@@ -222,7 +222,7 @@ class _Story:
         save_twin(found.twin, self.calibrated)
         after = measure(load_twin(str(self.calibrated)), unseen)
         self.tour.gap_after = after.replay.position_rmse
-        true = self._reality.file.parameters
+        true = self.twin.with_values(self._reality.file.parameters).space
         self.tour.estimates = tuple(
             Estimate(
                 name=one.name,
@@ -230,7 +230,7 @@ class _Story:
                 nominal=one.before,
                 mean=one.mean,
                 sd=one.sd,
-                truth=true.get(one.name, self.twin.space[one.name].nominal),
+                truth=true[one.name].nominal,
             )
             for one in found.estimates
             if one.is_fitted
