@@ -10,7 +10,7 @@ from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
 from realworthy.tasks.drive import DriveGoal, DrivePath, DriveVelocity
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.quadruped import QuadrupedVelocity
-from realworthy.tasks.reach import Reach
+from realworthy.tasks.reach import Reach, ReachWrist
 from realworthy.tasks.task import Task
 from realworthy.twins import Twin
 
@@ -44,6 +44,9 @@ TASKS: dict[str, Entry] = {
         AcrobotSwingUp, "double_pendulum", "swing two links up by the elbow alone"
     ),
     "reach": Entry(Reach, "arm", "bring an arm's tip to a point and hold it there"),
+    "reach_wrist": Entry(
+        ReachWrist, "arm", "bring an arm's wrist to a point and hold it there"
+    ),
     "drive_goal": Entry(
         DriveGoal, "diffdrive", "drive to a pose up to a metre away and stay"
     ),

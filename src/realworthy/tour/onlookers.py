@@ -46,7 +46,7 @@ def moves_as_told(trial: Recording, told: Numbers, truth: Numbers) -> bool:
 
 
 def reaches(trial: Recording, told: Numbers, truth: Numbers) -> bool:
-    """The gripper within 0.02 m of its goal for the last 0.2 s."""
+    """The wrist within 0.02 m of its goal for the last 0.2 s."""
     chain = _find_chain()
     goal = np.array([told[f"goal.{axis}"] for axis in "xyz"])
     joints = [str(line.joint) for line in chain.lines]
@@ -57,7 +57,7 @@ def reaches(trial: Recording, told: Numbers, truth: Numbers) -> bool:
 
 @cache
 def _find_chain() -> Chain:
-    return Chain(bind(load_twin("arm")), "gripper")
+    return Chain(bind(load_twin("arm")), "wrist")
 
 
 def _find_last(trial: Recording, seconds: float) -> NDArray[np.bool_]:

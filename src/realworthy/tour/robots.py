@@ -79,7 +79,7 @@ DIFFDRIVE = TourRobot(
     },
     push=5.0,
     waves=(0.3, 0.7, 1.3),
-    steps=400_000,
+    steps=300_000,
     seconds=5.0,
     inputs=(
         {"goal.forward": 0.12, "goal.turn": 0.3},
@@ -92,14 +92,12 @@ DIFFDRIVE = TourRobot(
 
 ARM = TourRobot(
     name="arm",
-    task="reach",
-    about="An arm of hobby servos must bring its gripper to a point, blindly.",
+    task="reach_wrist",
+    about="An arm of hobby servos must bring its wrist to a point, by encoders.",
     unknowns={
-        "shoulder_lift.position.sensor_bias": Unknown(-0.12, 0.12, is_factor=False),
-        "elbow_flex.position.sensor_bias": Unknown(-0.12, 0.12, is_factor=False),
-        "wrist_flex.position.sensor_bias": Unknown(-0.12, 0.12, is_factor=False),
+        "shoulder_lift.position.sensor_bias": Unknown(-0.15, 0.15, is_factor=False),
+        "elbow_flex.position.sensor_bias": Unknown(-0.15, 0.15, is_factor=False),
         "all.kp": Unknown(0.6, 1.2),
-        "all.delay": Unknown(0.0, 0.04, is_factor=False),
     },
     push=0.7,
     centre={
@@ -108,12 +106,12 @@ ARM = TourRobot(
         "wrist_flex.command": -0.2,
     },
     waves=(0.2, 0.5, 1.1),
-    steps=400_000,
+    steps=450_000,
     seconds=3.0,
     inputs=(
-        {"goal.x": 0.30, "goal.y": 0.10, "goal.z": 0.20},
-        {"goal.x": 0.25, "goal.y": -0.15, "goal.z": 0.30},
-        {"goal.x": 0.20, "goal.y": 0.0, "goal.z": 0.40},
+        {"goal.x": 0.18, "goal.y": -0.08, "goal.z": 0.24},
+        {"goal.x": 0.24, "goal.y": 0.09, "goal.z": 0.24},
+        {"goal.x": 0.15, "goal.y": -0.03, "goal.z": 0.3},
     ),
     noise=Noise(position=0.001, velocity=0.02),
     succeeded=reaches,
