@@ -104,18 +104,21 @@ def test_histories_begin_full_of_the_first_measurement():
     assert worlds.widths["critic"] == 3 + 1 + 1  # the critic needs no history
 
 
-def test_a_false_encoder_moves_measurements_and_position_commands():
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_a_false_encoder_moves_measurements_and_position_commands(is_drawn: bool):
+    """Whether a belief says so, or the twin itself."""
     twin = make_arm(2)
     bias = 0.1
-    belief = fix(twin, {"joint0.position.sensor_bias": bias})
-    drawn = Randomization(belief=belief)
-    false = TaskWorlds(Reach(twin, tip="tip"), 1, randomization=drawn, thread_count=1)
+    told = {"joint0.position.sensor_bias": bias}
+    drawn = Randomization(belief=fix(twin, told) if is_drawn else None)
+    wrong = Reach(twin if is_drawn else twin.with_values(told), tip="tip")
+    false = TaskWorlds(wrong, 1, randomization=drawn, thread_count=1)
     true = TaskWorlds(Reach(twin, tip="tip"), 1, thread_count=1)
     truth = false.scene.qpos.clone()
     measured = false.observations["actor"][:, :2]
     torch.testing.assert_close(measured, truth + torch.tensor([[bias, 0.0]]))
     torch.testing.assert_close(false.observations["critic"][:, :2], truth)
-    for _ in range(199):
+    for _ in range(99):
         false.step(torch.zeros(1, 2))
         true.step(torch.zeros(1, 2))
     moved = false.scene.qpos - true.scene.qpos

@@ -180,7 +180,7 @@ def test_a_false_encoder_of_e_is_the_robot_s_and_a_false_one_of_the_twin_is_not(
         task = Reach(reality.twin.with_values(nominal))
         task.begin = FromHome(task).begin
         worlds = build_real_worlds(task, reality, 1)
-        for _ in range(100):
+        for _ in range(99):
             worlds.step(torch.zeros(1, worlds.action_width))
         place, _ = worlds.scene.find_joints(["elbow_flex"])
         goals.append(float(worlds.scene.qpos[0, place]))

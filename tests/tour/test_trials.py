@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from realworthy.errors import RealworthyError
 from realworthy.realities import RealityFile, save_reality
+from realworthy.recordings import Recording
 from realworthy.tour import trials
 from realworthy.tour.robots import TourRobot
 from realworthy.tour.trials import Deployment, wait_for
@@ -160,3 +162,13 @@ def test_a_refusal_is_said_in_the_words_of_the_check(tmp_path: Path):
     assert found.summary == "not tried: clock: 0.5 times as fast as ours"
     tried = trials.RealTrials(successes=(True, False), recordings=())
     assert tried.summary == "1 of 2"
+
+
+def test_only_what_the_policy_led_is_judged(tmp_path: Path):
+    time = np.arange(6.0)
+    phase = np.array(["move_to_default", "hold", "run", "run", "run", "hold"])
+    np.savez(tmp_path / "trial_1.log.npz", phase=phase)
+    trial = Recording(time, {"joint.position": 10 * time})
+    found = trials.find_run(trial, tmp_path / "trial_1.log.npz")
+    assert found.time.tolist() == [2.0, 3.0, 4.0]
+    assert found.signals["joint.position"].tolist() == [20.0, 30.0, 40.0]

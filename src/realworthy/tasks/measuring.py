@@ -13,8 +13,10 @@ from realworthy.tasks.chance import Chance
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Task
+from realworthy.twins import BoundTwin
 
-_FAULTS = ("scale", "bias", "noise")
+_FAULTS = {"scale": 1.0, "bias": 0.0, "noise": 0.0}
+"""What sensors add to the truth → its value where they are right."""
 
 
 class Link(Protocol):
@@ -54,8 +56,7 @@ class Measuring:
         self._actor = Observer(task.terms, task.action, names)
         self._critic = Observer(instant, task.action, names)
         self._noise = self._find_noise(randomization.noise)
-        fields = set(scene.simulator.bound.fields)
-        self._has_faults = any(f"own.sensor_{kind}" in fields for kind in _FAULTS)
+        self._has_faults = _has_faults(scene.simulator.bound)
         self._faults = [torch.empty(0)] * len(_FAULTS)
         self._least, self._most = randomization.latency
         self.late = scene.zeros().to(torch.int64)
@@ -139,6 +140,15 @@ class Measuring:
         if not factor or not any(sd):
             return None
         return factor * torch.tensor(sd, device=scene.device)
+
+
+def _has_faults(bound: BoundTwin) -> bool:
+    """Whether sensors are wrong, in the twin itself or in some worlds."""
+    own = {f"own.sensor_{kind}": right for kind, right in _FAULTS.items()}
+    varied = own.keys() & set(bound.fields)
+    return bool(varied) or any(
+        (bound.compiled.own[name] != right).any() for name, right in own.items()
+    )
 
 
 def _ends(signal: str, end: str) -> bool:

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
+
+from realworthy.deployment.state_machine import Phase
+from realworthy.deployment.trial import Outcome
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
 from realworthy.tour.robots import TourRobot
@@ -126,9 +130,9 @@ class Deployment:
     def read(self) -> RealTrials:
         """What came of the trials, once all are over."""
         judged = [
-            (path, self._judge(path, turn))
+            (path, is_done and self._judge(path, turn))
             for turn in self._turns
-            for path in self._list_recordings(turn)
+            for path, is_done in self._list_recordings(turn)
         ]
         return RealTrials(
             successes=tuple(good for _, good in judged),
@@ -137,7 +141,7 @@ class Deployment:
         )
 
     def _judge(self, path: Path, turn: _Turn) -> bool:
-        trial = load_recording(path)
+        trial = find_run(load_recording(path), path.with_suffix(".log.npz"))
         return self._robot.succeeded(trial, turn.inputs, self._truth)
 
     def close(self) -> None:
@@ -206,14 +210,27 @@ class Deployment:
         said = self._log.read_text(errors="replace").strip().splitlines()
         return said[-1] if said else "it said nothing."
 
-    def _list_recordings(self, turn: _Turn) -> list[Path]:
+    def _list_recordings(self, turn: _Turn) -> list[tuple[Path, bool]]:
+        """Each with whether the trial went to its end."""
         if not turn.report.exists():
             raise RealworthyError(
                 f"The policy was not deployed: {self._read_last_word()}",
                 hint=f"All that was said: {self._log}",
             )
         trials = json.loads(turn.report.read_text())["trials"]
-        return [Path(one["recording"]) for one in trials if one["recording"]]
+        return [
+            (Path(one["recording"]), one["outcome"] == Outcome.DONE)
+            for one in trials
+            if one["recording"]
+        ]
+
+
+def find_run(trial: Recording, log: Path) -> Recording:
+    """The part of a trial in which the policy led; ways there and back are ours."""
+    with np.load(log) as kept:
+        rows = np.flatnonzero(kept["phase"] == Phase.RUN)
+    first, last = (float(trial.time[row]) for row in (rows[0], rows[-1]))
+    return trial.crop(first, last)
 
 
 def find_refusals(report: Path) -> str:
