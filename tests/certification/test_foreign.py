@@ -389,7 +389,7 @@ def test_a_draft_with_gaps_says_so_in_the_file_and_does_not_load(tmp_path):
     assert lines[place - 1] == (
         "# MISSING: Say how many seconds lie between two actions."
     )
-    with pytest.raises(BadFile, match="is missing"):
+    with pytest.raises(BadFile, match="6 keys are missing: twin"):
         load_policy(path)
 
 

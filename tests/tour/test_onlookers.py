@@ -79,11 +79,11 @@ def test_a_wrist_is_where_its_joints_truly_are():
     goal = chain.locate(pose)
     told = {f"goal.{axis}": float(x) for axis, x in zip("xyz", goal, strict=True)}
     names = [str(line.joint) for line in chain.lines]
-    measured = pose + np.where(np.array(names) == "shoulder_lift", 0.1, 0.0)
+    measured = pose + np.where(np.array(names) == "shoulder_lift", 0.2, 0.0)
     signals = {
         f"{name}.position": np.full_like(TIME, x)
         for name, x in zip(names, measured, strict=True)
     }
     trial = Recording(TIME, signals)
-    assert reaches(trial, told, {"shoulder_lift.position.sensor_bias": 0.1})
+    assert reaches(trial, told, {"shoulder_lift.position.sensor_bias": 0.2})
     assert not reaches(trial, told, {})
