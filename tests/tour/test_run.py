@@ -71,7 +71,7 @@ def test_certificates_of_a_tour_hear_another_engine():
 
 def test_only_a_quick_tour_says_that_it_is_one():
     assert TourSettings().note == ""
-    assert "3% of their training" in quick_tour().note
+    assert "3 % of their training" in quick_tour().note
 
 
 @pytest.mark.slow

@@ -24,9 +24,9 @@ def print_tour(tour: "Tour") -> None:
         [
             (
                 str(each.way),
-                f"{each.simulated:.0%}",
-                f"{each.real.mean:.0%}",
-                f"{each.real.lower:.0%} … {each.real.upper:.0%}",
+                f"{100 * each.simulated:.0f} %",
+                f"{100 * each.real.mean:.0f} %",
+                f"{100 * each.real.lower:.0f} … {100 * each.real.upper:.0f} %",
                 f"{100 * each.gap:+.0f} points",
                 str(each.certificate.verdict),
                 "" if each.trials is None else each.trials.summary,

@@ -51,7 +51,10 @@ class TourView:
 
     @property
     def summary(self) -> str:
-        parts = [f"{_WORDS[each.way]} {each.real.mean:.0%}" for each in self.tour.fared]
+        parts = [
+            f"{_WORDS[each.way]} {100 * each.real.mean:.0f} %"
+            for each in self.tour.fared
+        ]
         count = self.tour.fared[0].real.count
         return (
             f"{self.tour.verdict.sentence} "
@@ -125,7 +128,7 @@ class TourView:
         if found is None:
             return ()
         return tuple(
-            f"{name.replace('_', ' ')}: {share:.0%} of the gap"
+            f"{name.replace('_', ' ')}: {100 * share:.0f} % of the gap"
             for name, share in found.causes[:4]
         )
 

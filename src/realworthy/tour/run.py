@@ -256,7 +256,9 @@ class _Story:
             way = ways[future]
             policy, simulated = self._get(trained[way])
             self._tick("train")
-            self.tell("train", f"{way}: {simulated:.0%} of its own worlds succeed.")
+            self.tell(
+                "train", f"{way}: {100 * simulated:.0f} % of its own worlds succeed."
+            )
             found[way] = _Judged(
                 policy,
                 simulated,
@@ -283,7 +285,7 @@ class _Story:
         paper = self._get(judged.certificate)
         self._tick("certify")
         lower = paper.success.lower
-        self.tell("certify", f"{way}: {paper.verdict}, at least {lower:.0%}.")
+        self.tell("certify", f"{way}: {paper.verdict}, at least {100 * lower:.0f} %.")
         real = self._get(judged.real)
         self._tick("judge")
         return Fared(

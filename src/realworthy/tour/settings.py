@@ -28,8 +28,8 @@ class TourSettings:
         if self.training_share >= 1:
             return ""
         return (
-            f"A quick tour: policies had {self.training_share:.0%} of their training "
-            f"and {self.episodes} episodes; their successes say nothing."
+            f"A quick tour: policies had {100 * self.training_share:.0f} % of their "
+            f"training and {self.episodes} episodes; their successes say nothing."
         )
 
 
