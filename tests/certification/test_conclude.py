@@ -7,14 +7,15 @@ import msgspec
 import pytest
 
 from realworthy.certification.conclude import conclude
-from realworthy.certification.examine import make_case, to_share
+from realworthy.certification.examine import judge_episodes, make_case, to_share
 from realworthy.certification.finding import Aspect, Finding, Mark
 from realworthy.certification.parts import Ran
 from realworthy.certification.results import CellResult, Group
 from realworthy.certification.statistics import Verdict
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Suite
+from realworthy.certification.suite import Budgets, Cell, Suite
 from realworthy.certification.testcases import to_junit
+from realworthy.errors import RealworthyError
 from tests.certification.certificates import certify_cells
 
 
@@ -68,6 +69,65 @@ def test_a_failed_contract_fails(balancing: Subject):
     assert found.reasons == ("contract, order: Joints are swapped.",)
 
 
+def skip(name: str) -> CellResult:
+    return CellResult(
+        name=name,
+        group="stress",
+        required=False,
+        verdict=Verdict.INSUFFICIENT,
+        about="Skipped.",
+        skipped="the twin has no such number.",
+    )
+
+
+def test_nothing_played_is_no_evidence(balancing: Subject):
+    cell = Cell(name="typo", group="stress")
+    suite = Suite(cells=(cell,), coverage=None)
+    ran = Ran(cells=(skip("typo"),), coverage=None, margins=(), worst=None)
+    found = conclude(balancing, suite, (), ran, None)
+    assert found.verdict is Verdict.INSUFFICIENT
+    assert found.reasons == ("Nothing that the suite requires was played.",)
+    assert found.warnings == ("typo was not played: the twin has no such number.",)
+
+
+def test_a_budget_that_nobody_can_tell_is_an_open_question(balancing: Subject):
+    suite = Suite(budgets=Budgets(mean_power=60.0))
+    ran = Ran(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
+    found = conclude(balancing, suite, (), ran, None)
+    assert found.verdict is Verdict.INSUFFICIENT
+    assert found.reasons == ("budget mean_power: no everyday cell tells it.",)
+    over = msgspec.structs.replace(EVERYDAY, budgets={"mean_power": 900.0})
+    found = conclude(balancing, suite, (), play_cells(over), None)
+    assert found.verdict is Verdict.FAIL
+    root = ElementTree.fromstring(to_junit(found))
+    assert root.get("failures") == "1"
+
+
+def play_cells(*cells: CellResult) -> Ran:
+    return Ran(cells=cells, coverage=None, margins=(), worst=None)
+
+
+@pytest.mark.parametrize(
+    ("successes", "valid", "invalid", "verdict"),
+    [
+        (64, 64, 0, Verdict.PASS),
+        (64, 64, 4, Verdict.PASS),
+        (20, 20, 44, Verdict.INSUFFICIENT),
+        (2, 20, 44, Verdict.FAIL),
+    ],
+)
+def test_what_diverged_is_not_averaged_away(
+    successes: int, valid: int, invalid: int, verdict: Verdict
+):
+    assert judge_episodes(successes, valid, invalid, 0.8).verdict is verdict
+
+
+def test_two_cells_of_one_name_are_refused():
+    cell = Cell(name="twice", group="stress")
+    with pytest.raises(RealworthyError, match="several cells of a group: twice"):
+        Suite(cells=(cell, cell))
+
+
 def test_the_grade_is_of_the_cell_that_loses_most(balancing: Subject):
     everyday = make_cell(
         "everyday", Verdict.PASS, group="everyday", successes=500, count=500
@@ -108,7 +168,10 @@ def test_junit_holds_what_the_certificate_does(balancing: Subject):
     schema.assertValid(etree.fromstring(text.encode()))
     root = ElementTree.fromstring(text)
     counts = [root.get(key) for key in ("tests", "failures", "errors")]
-    assert counts == ["4", "1", "0"]
+    assert counts == ["5", "2", "0"]  # the cell, and the verdict on the whole
+    verdict = root.find(".//testcase[@name='verdict']/failure")
+    assert verdict is not None
+    assert verdict.get("message") == "bad: 10 of 64."
     failure = root.find(".//testcase[@name='bad']/failure")
     assert failure is not None
     assert (

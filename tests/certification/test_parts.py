@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from realworthy.certification.certify import CertifySettings, certify
 from realworthy.certification.condition import Condition
@@ -18,11 +19,11 @@ CELL = Cell(name="a cell", group="stress", condition=Condition(loss=0.1), episod
 
 
 def test_parts_are_listed_in_the_order_of_the_suite(driving: Subject):
-    suite = Suite(cells=(CELL, CELL), search=None)
+    suite = Suite(cells=(CELL, replace(CELL, name="another")), search=None)
     parts = Examination(subject=driving, suite=suite, is_asked=False).list_parts()
     assert parts == (Part("cell", 0), Part("cell", 1), Part("coverage", 0))
     names = [part.name(suite) for part in parts]
-    assert names == ["a cell", "a cell", "validity"]
+    assert names == ["a cell", "another", "validity"]
 
 
 def test_an_errand_finds_what_is_found_here(driving: Subject):
@@ -55,7 +56,8 @@ def test_a_mistake_crosses_processes(driving: Subject, tmp_path: Path):
 def test_an_interruption_ends_the_other_processes(drive: Path, tmp_path: Path):
     from multiprocessing import active_children
 
-    suite = Suite(name="many", cells=(CELL,) * 6, coverage=None)
+    cells = tuple(replace(CELL, name=f"cell {i}") for i in range(6))
+    suite = Suite(name="many", cells=cells, coverage=None)
     before = set(active_children())
 
     def stop(_name: str, _done: float) -> None:

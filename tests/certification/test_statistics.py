@@ -174,3 +174,10 @@ def test_the_worst_cell_is_graded_at_a_level_for_all():
     narrow = grade_cells((200, 200), alone)[1].interval
     wide = grade_cells((200, 200), among)[1].interval
     assert wide.upper > narrow.upper
+
+
+def test_no_pairs_say_nothing():
+    found = compare_paired([], [])
+    assert found.change is Change.INSUFFICIENT
+    assert found.difference == 0.0
+    assert found.count == 0

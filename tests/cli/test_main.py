@@ -1,6 +1,7 @@
 """Exit statuses, usage errors, interruptions, and terminals that cannot show a sign."""
 
 import io
+import subprocess
 import sys
 import warnings
 
@@ -109,6 +110,18 @@ def test_a_reader_that_has_seen_enough_is_no_mistake(
     replace_run(monkeypatch, BrokenPipeError(32, "Broken pipe"))
     found = run("show")
     assert (found.status, found.err) == (0, "")
+
+
+def test_a_reader_that_has_seen_enough_still_gets_the_status():
+    """A pipe that nobody reads; the command's answer is no."""
+    script = (
+        "import sys; from realworthy.cli.show import Show\n"
+        "Show.run = lambda self: print('x' * 10) or 1\n"
+        "from realworthy.cli.main import main; main(['show'])"
+    )
+    line = f'"{sys.executable}" -c "$0" | true; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", line, script], timeout=60, check=False)
+    assert done.returncode == 1
 
 
 def test_warnings_are_one_line_each_and_said_once(

@@ -165,9 +165,11 @@ def test_a_refusal_is_said_in_the_words_of_the_check(tmp_path: Path):
 
 
 def test_only_what_the_policy_led_is_judged(tmp_path: Path):
+    """Two commands went out on the same state: the log has more rows."""
     time = np.arange(6.0)
-    phase = np.array(["move_to_default", "hold", "run", "run", "run", "hold"])
-    np.savez(tmp_path / "trial_1.log.npz", phase=phase)
+    phase = np.array(["move_to_default"] * 3 + ["hold", "run", "run", "run", "hold"])
+    state_time = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    np.savez(tmp_path / "trial_1.log.npz", phase=phase, state_time=state_time)
     trial = Recording(time, {"joint.position": 10 * time})
     found = trials.find_run(trial, tmp_path / "trial_1.log.npz")
     assert found.time.tolist() == [2.0, 3.0, 4.0]

@@ -1,12 +1,12 @@
 """From all answers to a verdict: reasons, warnings, bounds, a grade."""
 
 import datetime
-import hashlib
 from collections.abc import Iterator
 
 from realworthy.certification.certificate import Bounds, Certificate
 from realworthy.certification.examine import to_share
 from realworthy.certification.finding import Finding, Mark
+from realworthy.certification.keeping import hash_policy
 from realworthy.certification.parts import Ran
 from realworthy.certification.results import (
     CellResult,
@@ -18,6 +18,8 @@ from realworthy.certification.statistics import Verdict, grade_cells
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite import Budgets, Suite
 from realworthy.learning.runs import list_versions
+
+_BUDGETS = ("action_rate", "mean_power", "peak_power", "heat")
 
 
 def conclude(
@@ -38,6 +40,7 @@ def conclude(
         for cell in ran.cells
         if cell.required and not cell.skipped and cell.verdict is Verdict.INSUFFICIENT
     ]
+    open_questions += _find_unanswered(ran, regression, suite)
     verdict = Verdict.PASS
     if open_questions:
         verdict = Verdict.INSUFFICIENT
@@ -47,9 +50,9 @@ def conclude(
     return Certificate(
         verdict=verdict,
         reasons=(*failed, *open_questions),
-        warnings=tuple(_find_warnings(subject, findings, ran)),
+        warnings=tuple(_find_warnings(subject, findings, ran, suite)),
         policy=str(subject.path),
-        policy_hash=hashlib.sha256(subject.path.read_bytes()).hexdigest(),
+        policy_hash=hash_policy(subject.path),
         task=subject.task,
         twin=subject.twin.name,
         suite=suite.name,
@@ -87,11 +90,27 @@ def _find_faults(
     yield from _find_overspent(ran.cells, suite.budgets)
 
 
+def _find_unanswered(
+    ran: Ran, regression: Regression | None, suite: Suite
+) -> Iterator[str]:
+    """What a suite asked for and nobody could tell."""
+    played = [c for c in ran.cells if c.required and not c.skipped]
+    if not played and ran.coverage is None:
+        yield "Nothing that the suite requires was played."
+    everyday = [c for c in ran.cells if c.group == "everyday" and c.share is not None]
+    for name in _BUDGETS:
+        is_told = any(name in cell.budgets for cell in everyday)
+        if getattr(suite.budgets, name) is not None and not is_told:
+            yield f"budget {name}: no everyday cell tells it."
+    if regression is not None and regression.verdict is Verdict.INSUFFICIENT:
+        yield f"regression: {regression.about}"
+
+
 def _find_overspent(cells: tuple[CellResult, ...], budgets: Budgets) -> Iterator[str]:
     for cell in cells:
         if cell.group != "everyday" or cell.share is None:
             continue
-        for name in ("action_rate", "mean_power", "peak_power", "heat"):
+        for name in _BUDGETS:
             most, spent = getattr(budgets, name), cell.budgets.get(name)
             if most is not None and spent is not None and spent > most:
                 yield f"budget {name}: {spent:.3g}, at most {most:g} allowed."
@@ -101,14 +120,17 @@ def _find_overspent(cells: tuple[CellResult, ...], budgets: Budgets) -> Iterator
 
 
 def _find_warnings(
-    subject: Subject, findings: tuple[Finding, ...], ran: Ran
+    subject: Subject, findings: tuple[Finding, ...], ran: Ran, suite: Suite
 ) -> Iterator[str]:
     for finding in findings:
         if finding.mark is Mark.WARNING:
             yield f"contract, {finding.name}: {finding.about}"
     for note in subject.assumed:
         yield f"contract, assumed: {note}"
+    wanted = {(cell.group, cell.name) for cell in suite.cells if cell.required}
     for cell in ran.cells:
+        if cell.skipped and (cell.group, cell.name) in wanted:
+            yield f"{cell.name} was not played: {cell.skipped}"
         if not cell.required and cell.verdict is Verdict.FAIL:
             yield f"{cell.name}: {cell.about}"
         if cell.group == "everyday" and cell.share is not None:

@@ -51,12 +51,13 @@ def examine_engine(
     )
     lost = int((reference.success & ~theirs.success & both).sum())
     contradicts = paired.change is Change.WORSE or lost > 0.5 * both.sum()
+    is_lost = 2 * int(both.sum()) < len(both)  # most diverged: nothing is shown
     first = find_divergence(subject, reference, theirs)
     return CellResult(
         name=cell.name,
         group=cell.group,
         required=cell.required,
-        verdict=Verdict.FAIL if contradicts or not both.any() else Verdict.PASS,
+        verdict=Verdict.FAIL if contradicts or is_lost else Verdict.PASS,
         about=_describe(engine, theirs, reference, first, both),
         share=to_share(int(theirs.success[both].sum()), int(both.sum())),
         invalid=int(theirs.invalid.sum()),

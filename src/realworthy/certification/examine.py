@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,8 @@ def examine_cell(
         )
     valid = sum(batch.valid_count for batch in batches)
     invalid = sum(len(batch.success) for batch in batches) - valid
-    judged = judge_share(sum(b.success_count for b in batches), valid, bar)
+    successes = sum(b.success_count for b in batches)
+    judged = judge_episodes(successes, valid, invalid, bar)
     return CellResult(
         name=cell.name,
         group=cell.group,
@@ -94,6 +96,16 @@ def play_condition(
     policy = subject.load(count)
     wire = Wire(policy, condition, period=worlds.period, seed=seed)
     return play(worlds, wire, with_trace=with_trace, with_signals=with_signals)
+
+
+def judge_episodes(successes: int, valid: int, invalid: int, bar: float) -> Judgement:
+    """Of the valid ones; those that diverged may have failed, so they can only delay
+    that the policy passes."""
+    judged = judge_share(successes, valid, bar)
+    cautious = judge_share(successes, valid + invalid, bar)
+    if judged.verdict is Verdict.PASS and cautious.verdict is not Verdict.PASS:
+        return replace(judged, verdict=Verdict.INSUFFICIENT, more=cautious.more)
+    return judged
 
 
 def to_share(successes: int, count: int) -> Share:
@@ -151,7 +163,8 @@ def _play_until_settled(
         yield found
         played += size
         successes, count = successes + found.success_count, count + found.valid_count
-        if judge_share(successes, count, bar).verdict is not Verdict.INSUFFICIENT:
+        judged = judge_episodes(successes, count, played - count, bar)
+        if judged.verdict is not Verdict.INSUFFICIENT:
             return
 
 
@@ -180,11 +193,9 @@ def _spend(traces: list[Trace]) -> dict[str, float]:
             ("heat", heat.max(axis=1)),
         ):
             found.setdefault(name, []).append(values)
-    return {
-        name: float(np.nanquantile(np.concatenate(values), 0.95))
-        for name, values in found.items()
-        if np.isfinite(np.concatenate(values)).any()
-    }
+    joined = {name: np.concatenate(values) for name, values in found.items()}
+    finite = {name: x[np.isfinite(x)] for name, x in joined.items()}
+    return {name: float(np.quantile(x, 0.95)) for name, x in finite.items() if len(x)}
 
 
 def _name_failures(

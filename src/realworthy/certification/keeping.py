@@ -18,6 +18,8 @@ from realworthy.certification.results import (
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite import Suite
 from realworthy.errors import Unwritable
+from realworthy.learning.runs import list_versions
+from realworthy.policies.onnx_file import read_graph
 
 Result: TypeAlias = CellResult | MarginResult | ValidityResult | WorstResult
 Kind: TypeAlias = Literal["cell", "coverage", "margin", "search"]
@@ -28,6 +30,7 @@ _KINDS: dict[Kind, type[Result]] = {
     "search": WorstResult,
 }
 _FOLDER, _MARK = "parts", "fingerprint"
+_PAPERS = ("certificate.json", "junit.xml", "report.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,9 @@ class Kept:
         if self._folder is None or self._goes_on:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        for path in self._folder.glob("*.json"):
-            path.unlink()
+        old = [self._folder.parent / name for name in _PAPERS]
+        for path in (*self._folder.glob("*.json"), *old):
+            path.unlink(missing_ok=True)  # or another policy's verdict would stay
         with artefacts.writing(self._folder / _MARK, overwrite=True) as temporary:
             temporary.write_text(self._fingerprint)
 
@@ -89,7 +93,8 @@ class Kept:
 
     def keep(self, part: Part, result: Result) -> None:
         path = self._place(part)
-        if path is not None:
+        was_skipped = isinstance(result, CellResult) and result.skipped
+        if path is not None and not was_skipped:  # an engine may be there next time
             with artefacts.writing(path, overwrite=True) as temporary:
                 temporary.write_bytes(msgspec.json.encode(result))
 
@@ -101,13 +106,15 @@ class Kept:
 
 def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
     """What makes two examinations the same one; `is_asked`: engines were named."""
-    found = hashlib.sha256(subject.path.read_bytes())
+    found = hashlib.sha256(hash_policy(subject.path).encode())
     found.update(msgspec.json.encode(subject.contract))
+    found.update(msgspec.json.encode(list_versions()))
     found.update(msgspec.json.encode(suite))
     twin = subject.twin
     found.update(f"{__version__} {subject.task} {twin.name} {is_asked}".encode())
     found.update(twin.spec().to_xml().encode())
     found.update(np.ascontiguousarray(twin.space.nominal).tobytes())
+    found.update(repr((twin.actuators, twin.datasheet)).encode())
     belief = subject.belief
     if belief is not None:
         found.update(np.ascontiguousarray(belief.sample(16, seed=0)).tobytes())
@@ -115,10 +122,18 @@ def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
     return found.hexdigest()
 
 
+def hash_policy(path: Path) -> str:
+    """Of all files that hold a policy's numbers."""
+    found = hashlib.sha256(path.read_bytes())
+    for beside in read_graph(path).companions:
+        found.update(beside.read_bytes())
+    return found.hexdigest()
+
+
 def _check_empty(folder: Path) -> None:
     if not folder.is_dir():
         raise Unwritable(folder, "it is no folder.", hint="Give another --output.")
-    if any(folder.iterdir()):
+    if any(not path.name.startswith(".") for path in folder.iterdir()):
         raise Unwritable(
             folder,
             "it holds something else: the same policy, suite and twin would go on.",

@@ -44,9 +44,20 @@ def compare_policies(subject: Subject, against: Path, *, seed: int) -> Regressio
         )
         for one in (subject, old)
     ]
-    both = ~played[0].invalid & ~played[1].invalid
+    both = ~played[1].invalid  # where the new one diverges, it has not succeeded
     new, last = (episodes.success[both].astype(float) for episodes in played)
     found = compare_paired(new, last)
+    if not len(new):
+        return Regression(
+            against=str(against),
+            change=str(found.change),
+            difference=0.0,
+            lower=found.interval.lower,
+            upper=found.interval.upper,
+            count=0,
+            about=f"Nothing can be compared: all episodes of {against.name} diverged.",
+            verdict=Verdict.INSUFFICIENT,
+        )
     about = (
         f"It is {_WORDS[found.change]} {against.name}: {new.mean():.1%} against "
         f"{last.mean():.1%} of {len(new)} episodes."

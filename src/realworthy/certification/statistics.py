@@ -187,7 +187,7 @@ def compare_paired(
     else:
         interval = compute_paired_bootstrap(first, second, level=level, seed=seed)
         p_value = None
-    difference = float(np.mean(first - second))
+    difference = float(np.mean(first - second)) if len(first) else 0.0
     is_sure = p_value is None or p_value <= 1 - level
     change = Change.INSUFFICIENT
     if len(first) >= _FEWEST_PAIRS:

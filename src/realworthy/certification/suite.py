@@ -4,6 +4,7 @@
 """
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -82,6 +83,8 @@ class Coverage(_Part, frozen=True, kw_only=True):
     confidence: _Bar = 0.95
 
     def __post_init__(self) -> None:
+        if not self.scales:
+            raise RealworthyError("coverage: scales are empty.", hint="Try: [1.0]")
         if self.realities < self.fewest:
             raise RealworthyError(
                 f"coverage: {self.realities} realities show nothing of "
@@ -127,6 +130,16 @@ class Suite(_Part, frozen=True, kw_only=True):
     search: Search | None = None
     coverage: Coverage | None = Coverage()
     budgets: Budgets = Budgets()
+
+    def __post_init__(self) -> None:
+        counted = Counter((cell.group, cell.name) for cell in self.cells)
+        twice = [name for (_, name), count in counted.items() if count > 1]
+        if twice:
+            raise RealworthyError(
+                f"suite '{self.name}': {len(twice)} names stand for several cells of a "
+                f"group: {', '.join(twice)}.",
+                hint="Name them apart.",
+            )
 
 
 def load_suite(path: Path | str) -> Suite:

@@ -10,7 +10,8 @@ from realworthy.certification.statistics import Verdict
 
 
 def to_junit(certificate: Certificate) -> str:
-    """JUnit XML: a suite for each group of cells, a case for each cell.
+    """JUnit XML: a suite for each group of cells, a case for each cell, and a last
+    case that fails unless the policy passes, budgets included.
 
     Cells that are not required pass whatever came out; their share is a property.
     """
@@ -26,7 +27,17 @@ def to_junit(certificate: Certificate) -> str:
     ]
     rest = tuple(_list_rest(c))
     suites += [Suite(name="belief", cases=rest)] if rest else []
+    suites.append(Suite(name="verdict", cases=(_conclude(c),)))
     return write_junit(suites, name=f"{c.task} on {c.twin}")
+
+
+def _conclude(c: Certificate) -> Case:
+    failure = None
+    if c.verdict != Verdict.PASS:
+        message = c.reasons[0] if c.reasons else str(c.verdict)
+        details = "\n".join(c.reasons)
+        failure = CaseFailure(code=0, message=message, details=details)
+    return Case(name="verdict", failure=failure, seconds=c.seconds)
 
 
 def _list_findings(findings: tuple[Finding, ...]) -> Iterator[Case]:

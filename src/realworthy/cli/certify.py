@@ -1,5 +1,6 @@
 """`realworthy certify`: a roadworthiness test for a policy, whoever trained it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,9 +86,9 @@ class Certify:
         check_readable(self.policy)
         if self.draft:
             return self._write_draft()
-        check_report(self.report, self.json, overwrite=self.overwrite)
-        if self.junit is not None:
-            check_free(self.junit, overwrite=self.overwrite)
+        check_report(self._report, self.json, overwrite=self.overwrite)
+        if self._junit is not None:
+            check_free(self._junit, overwrite=self.overwrite)
         settings = self._settings()
         realities = self._load_realities()
         with json_file(self.json, overwrite=self.overwrite) as save:
@@ -108,8 +109,23 @@ class Certify:
         self._write(found)
         from realworthy.cli.print_certificate import print_certificate
 
-        print_certificate(found, trials)
+        with suppress(BrokenPipeError):  # the status counts all the same
+            print_certificate(found, trials)
         return 0 if found.verdict == "pass" else 1
+
+    @property
+    def _junit(self) -> Path | None:
+        return self._leave_ours(self.junit, "junit.xml")
+
+    @property
+    def _report(self) -> Path | None:
+        return self._leave_ours(self.report, "report.html")
+
+    def _leave_ours(self, path: Path | None, name: str) -> Path | None:
+        """None where `--output` writes the same file anyway."""
+        if path is None or self.output is None:
+            return path
+        return None if path.resolve() == (self.output / name).resolve() else path
 
     def _settings(self) -> "CertifySettings":
         from realworthy.certification.certify import CertifySettings
@@ -175,12 +191,12 @@ class Certify:
     def _write(self, found: "Certificate") -> None:
         from realworthy.artefacts import writing
 
-        if self.junit is not None:
+        if self._junit is not None:
             from realworthy.certification.testcases import to_junit
 
-            with writing(self.junit, overwrite=self.overwrite) as temporary:
+            with writing(self._junit, overwrite=self.overwrite) as temporary:
                 temporary.write_text(to_junit(found), encoding="utf-8")
-        pages = [(self.report, self.overwrite)]
+        pages = [(self._report, self.overwrite)]
         if self.output is not None:
             pages.append((self.output / "report.html", True))
         for path, overwrite in pages:

@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _run(arguments: list[str]) -> int:
     _make_printable()
+    status = 0
     try:
         status = _run_command(arguments)
         sys.stdout.flush()
@@ -82,7 +83,7 @@ def _run(arguments: list[str]) -> int:
         return _STOPPED
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         _drop_output()
-        return 0
+        return status
     except OSError as error:
         try:
             sys.stdout.flush()

@@ -38,9 +38,8 @@ def check_report(path: Path | None, json: Path | None, *, overwrite: bool) -> No
     if path is None:
         return
     if path.suffix.lower() not in (".html", ".htm"):
-        raise Unwritable(
-            path, "a report is a page.", hint=f"Try: {path.with_suffix('.html')}"
-        )
+        better = path.with_suffix(".html") if path.name else path / "report.html"
+        raise Unwritable(path, "a report is a page.", hint=f"Try: {better}")
     check_free(path, overwrite=overwrite)
     if json is not None and path.resolve() == json.resolve():
         raise Unwritable(

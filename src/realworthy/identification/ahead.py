@@ -18,7 +18,7 @@ from realworthy.simulators.replay import Replayer, is_sound, lay_out
 from realworthy.twins import Twin
 
 AHEAD = 0.5
-"""[s] over which held-out recordings are predicted."""
+"""[s] ahead that recordings are predicted, to fit and to judge."""
 _STARTS = 64
 GROWS = (
     "Small errors of a start grow in this machine, so no replay of a whole recording "

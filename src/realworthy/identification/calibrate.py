@@ -164,6 +164,7 @@ def calibrate(
         fitted=tuple(distinct_names(division.fitted)),
         fitted_seconds=problem.seconds,
         is_by_time=division.is_by_time,
+        is_ahead=grows,
         reduced_chi2=part.reduced_chi2,
         inflation=part.inflation,
         cross_validated=part.folds_rmse,
@@ -394,7 +395,9 @@ def _fit(
         fit = fit_own(problem, weight=weight, settings=settings.fit)
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
         if _is_hiding(fit, work):
-            work.choose_anew(fit.e, max(1.0, fit.reduced_chi2 * fit.inflation))
+            kinds = {p.name: p.kind for p in problem.space}
+            told = {n: x for n, x in fit.e.items() if kinds[n] != "sensor_bias"}
+            work.choose_anew(told, max(1.0, fit.reduced_chi2 * fit.inflation))
             return None
         is_last = wide.is_servo or wide.is_ahead
         if not is_last and fit.reduced_chi2 > _LACKS**2:

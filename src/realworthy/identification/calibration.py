@@ -83,6 +83,8 @@ class Calibration:
     """[s] of them that were simulated for each candidate."""
     is_by_time: bool
     """Whether held-out recordings are the ends of the fitted ones."""
+    is_ahead: bool = False
+    """Whether errors are of predictions 0.5 s ahead from measured states."""
     reduced_chi2: float
     inflation: float
     """By how much lasting residuals widen variances, on average."""
@@ -127,8 +129,9 @@ class Calibration:
         count = len(self.errors)
         noun = "recording is" if count == 1 else "recordings are"
         told = (
-            f"Replayed, {count} held-out {noun} off by {self.after:.3g} rad, with "
-            f"the twin as given by {self.before:.3g} rad"
+            f"{'Predicted ahead' if self.is_ahead else 'Replayed'}, {count} held-out "
+            f"{noun} off by {self.after:.3g} rad, with the twin as given by "
+            f"{self.before:.3g} rad"
         )
         if self.outcome is Outcome.ALREADY_RIGHT:
             return f"{told}: that is noise already."

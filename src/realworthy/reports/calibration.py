@@ -111,7 +111,9 @@ class CalibrationView:
     def errors(self) -> Table:
         unit = self.gap.unit
         return Table(
-            caption="Replay error of recordings that were not fitted",
+            caption="Error 0.5 s ahead, of recordings that were not fitted"
+            if self.calibration.is_ahead
+            else "Replay error of recordings that were not fitted",
             columns=("recording", "before", "after"),
             rows=tuple(
                 (e.recording, Number(e.before, unit), Number(e.after, unit))

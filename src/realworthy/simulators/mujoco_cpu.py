@@ -67,7 +67,7 @@ class SubstepEffect(ABC):
 
 def read_thread_count() -> int:
     """What `REALWORTHY_THREADS` says; 0, all cores, where it says nothing."""
-    text = os.environ.get(THREADS, "0")
+    text = os.environ.get(THREADS) or "0"
     if not text.isdecimal():
         raise RealworthyError(
             f"{THREADS} is '{text}'.", hint="Give a number of threads, or unset it."

@@ -172,7 +172,7 @@ class Reach(Task):
 
 
 class ReachWrist(Reach):
-    """The wrist at the goal: fewer joints, learnt in half the time."""
+    """The wrist at the goal: fewer joints move it."""
 
     name = "reach_wrist"
     tip = "wrist"

@@ -10,6 +10,7 @@ from realworthy.reports.gap_view import GapView
 from realworthy.reports.numbers import Number, Percent, Span
 from realworthy.reports.page import Page, Tone, write_page
 from realworthy.reports.tables import Table, Tile
+from realworthy.reports.words import describe_cause
 from realworthy.tasks.catalogue import TASKS
 from realworthy.tour.tour import Fared, Tour, Verdict
 from realworthy.tour.ways import Way
@@ -128,7 +129,7 @@ class TourView:
         if found is None:
             return ()
         return tuple(
-            f"{name.replace('_', ' ')}: {100 * share:.0f} % of the gap"
+            f"{describe_cause(name)}: {100 * share:.0f} % of the gap"
             for name, share in found.causes[:4]
         )
 

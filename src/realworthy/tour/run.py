@@ -233,7 +233,7 @@ class _Story:
                 truth=true[one.name].nominal,
             )
             for one in found.estimates
-            if one.is_fitted
+            if one.is_fitted or true[one.name].nominal != one.before
         )
         self._tick("calibrate")
         was, now = self._say_gap(), self._say_gap(self.tour.gap_after)
@@ -326,6 +326,7 @@ class _Story:
             return
         found = measure(load_twin(str(self.calibrated)), own.load())
         self.tour.gap_again = found.replay.position_rmse
+        self._tick("measure again")
         self.tell(
             "measure", f"Its own trials: off by {self._say_gap(self.tour.gap_again)}."
         )

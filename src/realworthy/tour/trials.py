@@ -45,7 +45,7 @@ class RealTrials:
     def summary(self) -> str:
         """Successes of all, or why there were none: a busy machine is no robot."""
         if not self.successes:
-            return f"not tried: {self.refusal}"
+            return f"not tried: {self.refusal or 'no trial was recorded'}"
         return f"{sum(self.successes)} of {len(self.successes)}"
 
     def load(self) -> list[Recording]:
@@ -134,10 +134,11 @@ class Deployment:
             for turn in self._turns
             for path, is_done in self._list_recordings(turn)
         ]
+        refusals = [find_refusals(turn.report) for turn in self._turns]
         return RealTrials(
             successes=tuple(good for _, good in judged),
             recordings=tuple(path for path, _ in judged),
-            refusal="; ".join(find_refusals(turn.report) for turn in self._turns),
+            refusal="; ".join(dict.fromkeys(filter(None, refusals))),
         )
 
     def _judge(self, path: Path, turn: _Turn) -> bool:
@@ -228,9 +229,8 @@ class Deployment:
 def find_run(trial: Recording, log: Path) -> Recording:
     """The part of a trial in which the policy led; ways there and back are ours."""
     with np.load(log) as kept:
-        rows = np.flatnonzero(kept["phase"] == Phase.RUN)
-    first, last = (float(trial.time[row]) for row in (rows[0], rows[-1]))
-    return trial.crop(first, last)
+        times = kept["state_time"][kept["phase"] == Phase.RUN]
+    return trial.crop(float(times[0]), float(times[-1]))
 
 
 def find_refusals(report: Path) -> str:
