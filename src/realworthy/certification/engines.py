@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.certification.condition import Condition
-from realworthy.certification.examine import count_codes, play_condition, to_share
+from realworthy.certification.examine import (
+    count_codes,
+    play_condition,
+    skip_cell,
+    to_share,
+)
 from realworthy.certification.play import Episodes
 from realworthy.certification.results import CellResult, Divergence
 from realworthy.certification.statistics import Change, Verdict, compare_paired
@@ -36,14 +41,14 @@ def examine_engine(
     began = time.perf_counter()
     engine = cell.condition.engine
     if not is_asked and (reason := find_hindrance(engine)):
-        return _skip(cell, reason)
+        return skip_cell(cell, reason)
     ours = msgspec.structs.replace(cell.condition, engine="mujoco")
     try:
         theirs = _play(subject, cell.condition, cell.episodes, seed)
     except RealworthyError as problem:
         if is_asked and not isinstance(problem, CannotPlay):
             raise
-        return _skip(cell, problem.problem)
+        return skip_cell(cell, problem.problem)
     reference = _play(subject, ours, cell.episodes, seed)
     both = ~theirs.invalid & ~reference.invalid
     paired = compare_paired(
@@ -137,17 +142,6 @@ def _play(subject: Subject, condition: Condition, count: int, seed: int) -> Epis
     numbers = np.arange(count)
     return play_condition(
         subject, condition, count, seed=seed, numbers=numbers, with_signals=True
-    )
-
-
-def _skip(cell: Cell, reason: str) -> CellResult:
-    return CellResult(
-        name=cell.name,
-        group=cell.group,
-        required=False,
-        verdict=Verdict.INSUFFICIENT,
-        about=f"Skipped: {reason}",
-        skipped=reason,
     )
 
 

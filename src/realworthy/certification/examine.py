@@ -47,14 +47,7 @@ def examine_cell(
             _play_until_settled(subject, cell, bar=bar, seed=seed, batch=batch)
         )
     except CannotPlay as reason:
-        return CellResult(
-            name=cell.name,
-            group=cell.group,
-            required=False,
-            verdict=Verdict.INSUFFICIENT,
-            about=f"Skipped: {reason.problem}",
-            skipped=reason.problem,
-        )
+        return skip_cell(cell, reason.problem)
     valid = sum(batch.valid_count for batch in batches)
     invalid = sum(len(batch.success) for batch in batches) - valid
     successes = sum(b.success_count for b in batches)
@@ -74,6 +67,18 @@ def examine_cell(
         budgets=_spend([b.trace for b in batches if b.trace is not None]),
         failures=tuple(_name_failures(subject, cell, batches, seed=seed)),
         seconds=time.perf_counter() - began,
+    )
+
+
+def skip_cell(cell: Cell, reason: str) -> CellResult:
+    """A cell that could not be played, and why."""
+    return CellResult(
+        name=cell.name,
+        group=cell.group,
+        required=False,
+        verdict=Verdict.INSUFFICIENT,
+        about=f"Skipped: {reason}",
+        skipped=reason,
     )
 
 

@@ -47,21 +47,13 @@ def compare_policies(subject: Subject, against: Path, *, seed: int) -> Regressio
     both = ~played[1].invalid  # where the new one diverges, it has not succeeded
     new, last = (episodes.success[both].astype(float) for episodes in played)
     found = compare_paired(new, last)
-    if not len(new):
-        return Regression(
-            against=str(against),
-            change=str(found.change),
-            difference=0.0,
-            lower=found.interval.lower,
-            upper=found.interval.upper,
-            count=0,
-            about=f"Nothing can be compared: all episodes of {against.name} diverged.",
-            verdict=Verdict.INSUFFICIENT,
+    about = f"Nothing can be compared: all episodes of {against.name} diverged."
+    verdict = Verdict.FAIL if found.change is Change.WORSE else Verdict.PASS
+    if len(new):
+        about = (
+            f"It is {_WORDS[found.change]} {against.name}: {new.mean():.1%} against "
+            f"{last.mean():.1%} of {len(new)} episodes."
         )
-    about = (
-        f"It is {_WORDS[found.change]} {against.name}: {new.mean():.1%} against "
-        f"{last.mean():.1%} of {len(new)} episodes."
-    )
     return Regression(
         against=str(against),
         change=str(found.change),
@@ -70,5 +62,5 @@ def compare_policies(subject: Subject, against: Path, *, seed: int) -> Regressio
         upper=found.interval.upper,
         count=found.count,
         about=about,
-        verdict=Verdict.FAIL if found.change is Change.WORSE else Verdict.PASS,
+        verdict=verdict if len(new) else Verdict.INSUFFICIENT,
     )

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from realworthy import __version__
 from realworthy.errors import BadRecording
 from realworthy.gap.measure import is_finger
-from realworthy.identification.ahead import ADDS_UP, AHEAD, GROWS, compare_ahead
+from realworthy.identification.ahead import ADDS_UP, GROWS, compare_ahead
 from realworthy.identification.apart import Servo, find_servos
 from realworthy.identification.calibration import Calibration, Estimate
 from realworthy.identification.choice import choose_parameters, keep_told, share
+from realworthy.identification.cutting import Pieces, cut_recordings
 from realworthy.identification.division import Division, divide
 from realworthy.identification.fit import Fit
 from realworthy.identification.inertials import compute_ratios, describe_scale
-from realworthy.identification.informative import choose_pieces
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
@@ -61,20 +61,13 @@ from realworthy.identification.weighing import (
 from realworthy.parameters import GaussianBelief, Transform
 from realworthy.recordings import Recording, distinct_names
 from realworthy.simulators.replay import lay_out
-from realworthy.twins import Twin, bind
-from realworthy.twins.commands import describe_commands
+from realworthy.twins import Twin
 from realworthy.twins.twin import Evidence, Provenance
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
-_SWING = 1.0
-"""[s] of the pieces of long recordings that no servo holds to its course."""
-_PIECE = 5.0
-"""[s] of the pieces of long recordings of servos."""
 _WHOLE = 10.0
 """[s] of the pieces in which joints are looked at one by one."""
-_SETTLED = 0.3
-"""[s] after which a servo has forgotten how a piece began."""
 _LACKS = 20.0
 """Times the noise from which residuals say that the twin lacks something large."""
 _HIDDEN = 4.0
@@ -130,17 +123,15 @@ def calibrate(
     joints = find_joints(twin, division.fitted)
     follow(0.02, "choosing")
     closed = close_loops(twin, (*division.fitted, *division.held_out))
-
-    def begin() -> tuple[Twin, _Wide, Problem]:
-        twin, wide = _begin(
+    while True:  # a fit may change what should be fitted
+        rough, wide = _begin(
             closed, division, joints, parameters, settings, work, follow
         )
         names = work.done.choice.names if work.done.choice else []
-        return twin, wide, wide.with_space(twin, names)
-
-    rough, wide, problem = begin()
-    while (part := _fit(problem, wide, settings, work, follow)) is None:
-        rough, wide, problem = begin()
+        problem = wide.with_space(rough, names)
+        part = _fit(problem, wide, settings, work, follow)
+        if part is not None:
+            break
     follow(0.85, "replaying what was held out")
     fitted = widen(problem, np.array(part.z), np.array(part.covariance_z), _folds(part))
     estimates = _list_estimates(twin, problem, fitted, work)
@@ -195,36 +186,6 @@ def find_joints(twin: Twin, recordings: Sequence[Recording]) -> tuple[str, ...]:
     return body
 
 
-@dataclass(frozen=True, slots=True)
-class _Wide:
-    """Pieces to fit, from which problems over any space are made."""
-
-    recordings: tuple[Recording, ...]
-    joints: tuple[str, ...]
-    horizon: float | None
-    pieces: tuple[int, ...] | None
-    is_servo: bool
-    grows: bool = False
-    """Whether errors of a start grow."""
-    is_ahead: bool = False
-    """Whether pieces are predictions from measured states."""
-
-    def with_space(self, twin: Twin, names: Sequence[str]) -> Problem:
-        cuts = self.pieces is not None and self.is_servo
-        problem = Problem(
-            twin,
-            self.recordings,
-            names,
-            joints=self.joints,
-            horizon=self.horizon,
-            estimate_starts=not (cuts or self.is_ahead),
-            skip=_SETTLED if cuts else 0.0,
-        )
-        if self.pieces is None:
-            return problem
-        return problem.of_pieces(self.pieces).levelled()
-
-
 def _begin(
     twin: Twin,
     division: Division,
@@ -233,11 +194,22 @@ def _begin(
     settings: CalibrateSettings,
     work: Progress,
     follow: Follow,
-) -> tuple[Twin, _Wide]:
+) -> tuple[Twin, Pieces]:
     """The twin roughly put right, and the pieces; what to fit is in `work` then."""
+
+    def cut(twin: Twin, division: Division, names: Sequence[str]) -> Pieces:
+        return cut_recordings(
+            twin,
+            division.fitted,
+            joints,
+            names,
+            seconds=settings.seconds,
+            ahead=work.done.is_ahead,
+        )
+
     names = tuple(parameters or choose_parameters(twin, joints))
     if find_loops(twin) and parameters is None:
-        wide = _choose_pieces(twin, division, joints, names, settings, work)
+        wide = cut(twin, division, names)
         twin, names = _settle_friction(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     servos = find_servos(twin, joints) if shared else None
@@ -254,7 +226,7 @@ def _begin(
         names = names if part.table is None else (*names, NAME)
         kept = [r for i, r in enumerate(division.fitted) if i not in part.strange]
         division = replace(division, fitted=tuple(kept))
-    wide = _choose_pieces(twin, division, joints, names, settings, work)
+    wide = cut(twin, division, names)
     if work.done.rough is None and shared:
         follow(0.05, "fitting what all joints share")
         problem = wide.with_space(twin, shared)
@@ -262,8 +234,7 @@ def _begin(
         near = twin.with_values(found.e)
         own = {n: near.space[n].nominal for n in names if _is_shared(n, shared)}
         own |= {n: found.e[n] for n in shared if n in names}
-        weight = max(1.0, found.reduced_chi2 * found.inflation)
-        work.done.rough = RoughPart(own, weight)
+        work.done.rough = RoughPart(own, found.weight)
         work.save()
     rough = twin.with_values(work.done.rough.values) if work.done.rough else twin
     if work.done.choice is None:
@@ -322,7 +293,7 @@ def _fit_alone(
 
 
 def _settle_friction(
-    twin: Twin, wide: _Wide, work: Progress, follow: Follow
+    twin: Twin, wide: Pieces, work: Progress, follow: Follow
 ) -> tuple[Twin, tuple[str, ...]]:
     """The twin with the friction that recordings ask for, and what to fit of it."""
     if work.done.rough is None:
@@ -339,44 +310,13 @@ def _settle_friction(
     return settled, list_numbers(settled)
 
 
-def _choose_pieces(
-    twin: Twin,
-    division: Division,
-    joints: tuple[str, ...],
-    names: Sequence[str],
-    settings: CalibrateSettings,
-    work: Progress,
-) -> _Wide:
-    kinds = {line.joint: line.kind for line in describe_commands(bind(twin))}
-    is_servo = all(kinds.get(joint) == "position" for joint in joints)
-    fitted = division.fitted
-    whole = np.inf if find_loops(twin) and is_servo else None
-    wide = _Wide(fitted, joints, whole, None, is_servo)
-    horizon, is_short = _PIECE, True
-    if work.done.is_ahead:
-        wide = replace(wide, horizon=AHEAD, grows=True, is_ahead=True)
-        horizon = AHEAD
-    elif not is_servo:
-        longest = max(fitted, key=lambda recording: recording.duration)
-        found = Problem(twin, longest, names, joints=joints).horizon
-        horizon = found.seconds if found.grows else _SWING
-        is_short = found.grows or np.isinf(found.seconds)
-    if sum(r.duration for r in fitted) <= settings.seconds:
-        if is_short:
-            return wide
-        return _Wide(fitted, joints, horizon, None, is_servo, grows=True)
-    wide = replace(wide, horizon=horizon, grows=horizon != _PIECE)
-    pieces = choose_pieces(wide.with_space(twin, names), settings.seconds, joints)
-    return replace(wide, pieces=tuple(pieces))
-
-
 def _is_shared(name: str, shared: Sequence[str]) -> bool:
     return f"all.{name.rpartition('.')[2]}" in shared and not name.startswith("all.")
 
 
 def _fit(
     problem: Problem,
-    wide: _Wide,
+    wide: Pieces,
     settings: CalibrateSettings,
     work: Progress,
     follow: Follow,
@@ -395,9 +335,9 @@ def _fit(
         fit = fit_own(problem, weight=weight, settings=settings.fit)
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
         if _is_hiding(fit, work):
-            kinds = {p.name: p.kind for p in problem.space}
-            told = {n: x for n, x in fit.e.items() if kinds[n] != "sensor_bias"}
-            work.choose_anew(told, max(1.0, fit.reduced_chi2 * fit.inflation))
+            offsets = {p.name for p in problem.space if p.kind == "sensor_bias"}
+            told = {n: x for n, x in fit.e.items() if n not in offsets}
+            work.choose_anew(told, fit.weight)
             return None
         is_last = wide.is_servo or wide.is_ahead
         if not is_last and fit.reduced_chi2 > _LACKS**2:
@@ -426,8 +366,7 @@ def _is_hiding(fit: Fit, work: Progress) -> bool:
     rough, choice = work.done.rough, work.done.choice
     if rough is None or rough.weight is None or rough.is_fitted or choice is None:
         return False
-    left = max(1.0, fit.reduced_chi2 * fit.inflation)
-    return bool(choice.left_out) and left < rough.weight / _HIDDEN
+    return bool(choice.left_out) and fit.weight < rough.weight / _HIDDEN
 
 
 def _folds(part: FitPart) -> LeftOut:

@@ -47,6 +47,11 @@ class Fit:
         return self.ending is Ending.CONVERGED
 
     @property
+    def weight(self) -> float:
+        """How much larger residuals are than white noise, squared; 1 or more."""
+        return max(1.0, self.reduced_chi2 * self.inflation)
+
+    @property
     def e(self) -> dict[str, float]:
         """Name → estimate, in the parameter's unit."""
         return self.space.values(Coordinates(self.space).from_z(self.z))

@@ -109,7 +109,7 @@ def choose_friction(
         fit = polish(seen, seen.start_z, prior, _ROUGH)
         errors[model] = float(np.mean(list(predict(unseen, fit.z)[0].values())))
         if best is None or errors[model] < _BETTER * errors[best.model]:
-            weight = max(1.0, fit.reduced_chi2 * fit.inflation)
+            weight = fit.weight
             best = Chosen(model=model, values=fit.e, weight=weight, errors=errors)
     assert best is not None
     return best

@@ -262,7 +262,7 @@ def fit_own(
         weight, fit = 1.0, _fit(problem, prior, settings)
     else:
         fit = polish(problem, z, prior, settings, colouring=_colour(problem, z))
-    found = max(1.0, fit.reduced_chi2 * fit.inflation)
+    found = fit.weight
     has_offsets = any(p.kind == "sensor_bias" for p in problem.space)
     if has_offsets and not 1 / _LOOSER < found / weight < _LOOSER:
         prior, colouring = believe(problem, z, found), _colour(problem, fit.z)

@@ -49,27 +49,30 @@ def _balance() -> PpoSettings:
     return small()
 
 
-def _swing() -> PpoSettings:
-    """Half as long rollouts, and many passes over what they did."""
-    s = small()
-    s.horizon = 32
+def _pass_often(s: PpoSettings, *, horizon: int, std: float) -> PpoSettings:
+    """Short rollouts, and many passes over what they did."""
+    s.horizon, s.std = horizon, std
     s.epochs = 8
     s.kl_target = 0.02
-    s.std = 0.7
     return s
+
+
+def _at_once(s: PpoSettings, *, std: float) -> PpoSettings:
+    """What an action did shows within a fraction of a second."""
+    s.discount = 0.93
+    s.entropy_weight = 0.0
+    return _pass_often(s, horizon=16, std=std)
+
+
+def _swing() -> PpoSettings:
+    return _pass_often(small(), horizon=32, std=0.7)
 
 
 def _arm() -> PpoSettings:
-    """Servos do what is far off; a fraction of a second tells what an action did."""
+    """Servos do what is far off."""
     s = PpoSettings()
-    s.horizon = 16
-    s.epochs = 8
-    s.kl_target = 0.02
-    s.discount = 0.93
-    s.entropy_weight = 0.0
-    s.std = 0.4
     s.actor_widths = s.critic_widths = (64, 64)
-    return s
+    return _at_once(s, std=0.4)
 
 
 def _drive() -> PpoSettings:
@@ -81,15 +84,8 @@ def _drive() -> PpoSettings:
 
 
 def _speed() -> PpoSettings:
-    """At a speed, which wheels take in a fraction of a second."""
-    s = _drive()
-    s.horizon = 16
-    s.epochs = 8
-    s.kl_target = 0.02
-    s.discount = 0.93
-    s.entropy_weight = 0.0
-    s.std = 0.5
-    return s
+    """At a speed, which wheels take at once."""
+    return _at_once(_drive(), std=0.5)
 
 
 def _legged() -> PpoSettings:
