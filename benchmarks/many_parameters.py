@@ -1,11 +1,11 @@
 """49 numbers of a robot with 12 joints through `realworthy calibrate`.
 
 A quadruped hangs on a stand. Its truth differs from the twin in four numbers of every
-joint (gain, damping, dry friction, rotor) and in one delay, each by up to 40 %. It plays
+joint (gain, damping, dry friction, rotor) by up to 40 %, and in one delay. It plays
 sums of sines; encoders have noise of 1 mrad. The command is given what to fit, and then
 left to choose. Truths are read after it has ended.
 
-    python benchmarks/many_parameters.py [--seed 0] [--joints 12] [--json FILE]
+    python benchmarks/many_parameters.py [--seed 0] [--json FILE] [--keep FOLDER]
 """
 
 import argparse
@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.realities import Noise, StandIn
-from realworthy.realities.reality import RealityFile, make_reality
+from realworthy.realities.file import RealityFile
+from realworthy.realities.reality import make_reality
 from realworthy.recordings import Sidecar, save_recording
 from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
@@ -40,6 +41,9 @@ _SWING = 0.35
 """[rad] by which a joint is commanded away from its home at most."""
 _FREQUENCIES = (0.2, 4.0)
 _WAVES = 8
+_SETTLED = 1.0
+"""[s] at home before a recording begins: what was sent before it is then its first
+command, as a replay takes it to be."""
 _QUANTILE = 1.6449
 """Standard deviations of a 90 % interval."""
 
@@ -103,7 +107,7 @@ def draw_truth(twin: Twin, joints: Sequence[str], seed: int) -> dict[str, float]
 
 
 def make_waves(home: Floats, seconds: float, seed: int) -> Floats:
-    """(steps, joints) sums of sines around a pose, from rest and back to it."""
+    """(steps, joints) sums of sines around a pose, after a rest and back to it."""
     chance = np.random.default_rng([seed, 2])
     t = np.arange(round(seconds * RATE)) / RATE
     low, high = np.log(_FREQUENCIES)
@@ -114,7 +118,9 @@ def make_waves(home: Floats, seconds: float, seed: int) -> Floats:
     size *= _SWING / np.sqrt(0.5 * np.sum(size**2, axis=0)) / 2
     waves = (size * np.sin(2 * np.pi * frequency * t[:, None, None] + phase)).sum(1)
     ramp = np.minimum(1, np.minimum(t, t[-1] - t) / 0.5)
-    return home + np.clip(waves, -_SWING, _SWING) * ramp[:, None]
+    rest = np.tile(home, (round(_SETTLED * RATE), 1))
+    moving = home + np.clip(waves, -_SWING, _SWING) * ramp[:, None]
+    return np.concatenate([rest, moving])
 
 
 def record(folder: Path, twin: Twin, truth: dict[str, float], seed: int) -> list[Path]:
@@ -135,7 +141,7 @@ def record(folder: Path, twin: Twin, truth: dict[str, float], seed: int) -> list
     for k in range(8):
         made = play(robot, make_waves(home, 12.0, 10 * seed + k), sidecar=sidecar)
         paths.append(folder / f"waves_{k}.npz")
-        save_recording(made, paths[-1])
+        save_recording(made.crop(_SETTLED, np.inf), paths[-1])
     return paths
 
 

@@ -9,6 +9,7 @@ from realworthy.identification.differences import colour, differentiate
 from realworthy.recordings import Recording
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import Twin, bind
+from tests.identification.linear import make_linear
 
 ARM = """
 <mujoco model="arm">
@@ -105,3 +106,13 @@ def test_columns_that_move_different_joints_are_moved_together(
     for column in range(5):
         apart = np.linalg.norm(quick.by_z[:, column] - exact.by_z[:, column])
         assert apart < 0.15 * np.linalg.norm(exact.by_z[:, column])
+
+
+def test_one_sided_differences_are_half_the_work_and_nearly_the_same():
+    problem = make_linear(3, k=2, upper=1.0)
+    z, starts = np.ones(4), np.zeros((len(problem.runs), 2))
+    at = problem.residuals(z[None], starts[None]).values[0]
+    central = differentiate(problem, 0.5 * z, starts)
+    one_sided = differentiate(problem, z, starts, residuals=at)  # at the upper bound
+    assert one_sided.by_z == pytest.approx(central.by_z, abs=1e-6)
+    assert one_sided.by_start == pytest.approx(central.by_start, abs=1e-6)

@@ -123,6 +123,12 @@ class Block:
         """Residuals per channel and piece."""
         return self._kept.stop - self._kept.start
 
+    @property
+    def motion_squares(self) -> Floats:
+        """(N,) what was measured around the mean of its series, over the sd."""
+        moved = self._measured - self._measured.mean(axis=2, keepdims=True)
+        return np.ravel((moved / self._sd[..., None]) ** 2)
+
     def evaluate(self, e: Floats, starts: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """(n, pieces · channels · rows) residuals, and which of n candidates blew up.
 

@@ -1,4 +1,6 @@
-"""Derivatives of residuals by central differences, all in one batch of worlds.
+"""Derivatives of residuals by differences, all in one batch of worlds.
+
+Central ones, or one-sided ones for half the worlds where a search is still far off.
 
 Where some numbers move some joints alone, as in a geared arm, several are moved at once
 and told apart by the joint that answers (Curtis, Powell and Reid 1974). Thirty columns
@@ -51,12 +53,13 @@ def differentiate(
     step: float = 1e-2,
     by_start: bool = True,
     colouring: Colouring | None = None,
+    residuals: Floats | None = None,
 ) -> Jacobian:
     """Derivatives at (d,) z and (pieces, k) starts; `step` is in scales of z.
 
     A piece knows no other piece's start, so that one pair of candidates moves the same
     number of every start; they count as known unless `by_start`. At a bound the
-    difference is one-sided.
+    difference is one-sided; everywhere where (N,) `residuals` at that point are given.
     """
     d, k = len(z), problem.start_count
     start_step = _START_STEP * step
@@ -67,23 +70,28 @@ def differentiate(
     bounds = problem.coordinates
     above = np.minimum(z + step * bounds.scale, bounds.upper)
     below = np.maximum(z - step * bounds.scale, bounds.lower)
+    if residuals is None:
+        ends, width = [(above, 1), (below, -1)], above - below
+    else:  # towards the end that is further
+        there = np.where(above - z >= z - below, above, below)
+        ends, width = [(there, 1)], there - z
     candidates, moved = [], []
-    for to, sign in ((above, 1), (below, -1)):
+    for to, sign in ends:
         for group in range(len(names)):
             own = columns[groups == group]
             candidates.append(np.where(np.isin(np.arange(d), own), to, z))
             off = start_step * sign * np.isin(np.arange(d, d + k), own)
             moved.append(starts + off)
     found = problem.residuals(np.array(candidates), np.array(moved))
-    ahead, behind = np.split(found.values, 2)
-    blown = found.diverged[: len(names)] | found.diverged[len(names) :]
-    width = np.concatenate([above - below, np.full(k, 2 * start_step)])
+    values = found.values.reshape(len(ends), len(names), -1)
+    change = values[0] - (values[1] if residuals is None else residuals)
+    blown = np.asarray(found.diverged.reshape(len(ends), -1).any(axis=0))
+    width = np.concatenate([width, np.full(k, len(ends) * start_step)])
     out = np.zeros((found.values.shape[1], d + k))
     for column, group in zip(columns, groups, strict=True):
         if not blown[group]:
             rows = colouring.touched[column][problem.labels]
-            change = ahead[group, rows] - behind[group, rows]
-            out[rows, column] = change / width[column]
+            out[rows, column] = change[group, rows] / width[column]
     lost = np.flatnonzero(blown[groups] & (columns < d))
     return Jacobian(out[:, :d], out[:, d:], tuple(lost.tolist()))
 

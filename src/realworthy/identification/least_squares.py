@@ -11,7 +11,12 @@ from realworthy.identification.covariance import (
     compute_covariance,
     eliminate_starts,
 )
-from realworthy.identification.differences import Colouring, colour, differentiate
+from realworthy.identification.differences import (
+    Colouring,
+    Jacobian,
+    colour,
+    differentiate,
+)
 from realworthy.identification.fit import Fit
 from realworthy.identification.levenberg import (
     Ending,
@@ -29,10 +34,14 @@ from realworthy.parameters import Belief, GaussianBelief
 Floats = NDArray[np.float64]
 _FEW = 4
 """Pieces with which the way from a far start is begun."""
+_GLIMPSE = 4.0
+"""[s] of each of them, where it moves most."""
 _ROUGHLY = 0.05
 """Share of the cost by which it may still fall when that beginning is over."""
 _POOR, _LITTLE = 10.0, 0.3
 """Reduced χ² and promised share of the cost that make a fit look around first."""
+_FOLLOWED = 0.01
+"""Share of the motion that a twin may miss and still be near, whatever the noise."""
 _FIRST_STEPS = 4
 """Iterations after which one of several starts is chosen."""
 _LONGER, _WORSE = (2.0, 3.0), 1.05
@@ -160,14 +169,42 @@ def _approach(
     if at.variance > _POOR or at.promised > _ROUGHLY * at.cost:
         found = None
         if not hopeless:
-            found = _fit_roughly(few, z, prior, settings, colouring)
-        if found is None or found.variance > _POOR:
+            found = _fit_a_glimpse(few, z, prior, settings, colouring)
+        if found is None or _is_poor(few, found):
             points, colouring = look_around(few, z)
             tried = _fit_best(few, points, prior, settings, colouring)
             found = tried if found is None or tried.cost < found.cost else found
         point, colouring = found.point, _colour_anew(few, found, settings, colouring)
     problem.take_counts(few)
     return point.z, colouring
+
+
+def _fit_a_glimpse(
+    few: Problem,
+    z: Floats,
+    prior: Prior,
+    settings: LeastSquaresSettings,
+    colouring: Colouring,
+) -> Linearised:
+    """A rough fit to the liveliest seconds, and what it is worth on all of `few`."""
+    glimpse = few.glimpsed(_GLIMPSE)
+    coarse = dataclasses.replace(settings, is_rough=True)
+    end = _fit_roughly(glimpse, z, prior, coarse, colouring)
+    few.take_counts(glimpse)
+    if glimpse.pieces == few.pieces:
+        return end
+    point = begin(few, end.point.z)
+    flat = Jacobian(
+        np.zeros((len(point.residuals), len(z))),
+        np.zeros((len(point.residuals), few.start_count)),
+        (),
+    )
+    return linearise(few, point, flat, prior, settings.outlier)
+
+
+def _is_poor(few: Problem, at: Linearised) -> bool:
+    """Whether residuals are large: beside the noise, which may last, and the motion."""
+    return at.variance > max(_POOR, (_FOLLOWED * few.motion) ** 2)
 
 
 def _fit_roughly(

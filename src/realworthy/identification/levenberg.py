@@ -57,6 +57,8 @@ class LeastSquaresSettings:
     """Squared sd of the estimate that a full step may still promise at the end."""
     share: float = 3e-6
     """Share of the cost that it may still promise at the end."""
+    is_rough: bool = False
+    """Whether derivatives are one-sided: half the worlds, and no more than roughly."""
 
 
 class Ending(enum.StrEnum):
@@ -113,6 +115,7 @@ def minimise(
             step=reach,
             by_start=near,
             colouring=colouring,
+            residuals=point.residuals if settings.is_rough else None,
         )
         at = linearise(problem, point, jacobian, prior, settings.outlier, limit)
         limit = at.limit

@@ -73,6 +73,19 @@ def even_out(pieces: Sequence[Piece], crowds: Sequence[int]) -> list[Piece]:
     return sorted(made, key=lambda p: (p.recording, p.first))
 
 
+def glimpse(piece: Piece, track: Track, noise: Floats, seconds: float) -> Piece:
+    """The part of a piece in which joints move most, beside (joints,) `noise`."""
+    rows = max(_FEWEST_ROWS, round(seconds * track.recording.rate))
+    if rows >= piece.row_count:
+        return piece
+    positions = track.position[piece.first : piece.first + piece.row_count + 1]
+    way = np.abs(np.diff(positions, axis=0) / noise).sum(axis=1).cumsum()
+    firsts = np.arange(0, piece.row_count - rows + 1, max(1, rows // 4))
+    moved = way[firsts + rows - 1] - way[firsts]
+    first = int(firsts[np.argmax(moved)])
+    return Piece(piece.recording, piece.first + first, rows)
+
+
 def choose_horizon(
     tracks: Sequence[Track], states: Sequence[States], e: Floats
 ) -> Horizon:

@@ -18,6 +18,7 @@ from realworthy.identification.pieces import (
     choose_horizon,
     cut,
     even_out,
+    glimpse,
 )
 from realworthy.identification.squares import Evaluated, SumOfSquares
 from realworthy.parameters import ParameterSpace
@@ -100,10 +101,27 @@ class Problem(SumOfSquares):
         rates = [self.tracks[p.recording].recording.rate for p in self.pieces]
         return sum(p.row_count / r for p, r in zip(self.pieces, rates, strict=True))
 
+    @property
+    def motion(self) -> float:
+        """Root mean square of what was measured around its mean, in sd of the noise."""
+        squares = [block.motion_squares for block in self._blocks]
+        return float(np.sqrt(np.mean(np.concatenate(squares))))
+
     def thinned(self, every: int) -> "Problem":
         """The same problem with one piece out of `every`; it counts for itself."""
         first = min(every // 2, len(self.pieces) - 1)
         return self._with_pieces(self.pieces[first::every])
+
+    def glimpsed(self, seconds: float) -> "Problem":
+        """The same problem with the liveliest so many seconds of each piece alone.
+
+        It counts for itself.
+        """
+        sources = [self.sources[piece.recording] for piece in self.pieces]
+        both = zip(self.pieces, sources, strict=True)
+        return self._with_pieces(
+            [glimpse(p, s.track, s.noise, seconds) for p, s in both]
+        )
 
     def restricted(self, recordings: Sequence[int]) -> "Problem":
         """The same problem with these recordings alone; it counts for itself."""
