@@ -4,7 +4,12 @@ import mujoco
 import numpy as np
 import pytest
 
-from realworthy.identification import Problem, Verdict, check_identifiability
+from realworthy.identification import (
+    Problem,
+    Verdict,
+    calibrate,
+    check_identifiability,
+)
 from realworthy.identification.least_squares import fit_least_squares
 from realworthy.recordings import Recording
 from realworthy.simulators import MujocoCpu, record
@@ -100,3 +105,16 @@ def test_a_fit_from_there_is_no_better_than_its_verdicts(recording: Recording):
     assert all(verdicts[name] is not Verdict.IDENTIFIED for name in far)
     assert verdicts["elbow.damping"] is Verdict.IDENTIFIED
     assert fit.e["elbow.damping"] == pytest.approx(0.05, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_calibration_calls_no_wrong_inertia_identified(recording: Recording):
+    """In a plane d1 and d3 act together alone: each is off by more than its sd."""
+    wrong, true = build(WRONG), build(TRUE)
+    names = list_inertia(wrong)
+    found = calibrate(wrong, recording, parameters=[*names, "elbow.damping"])
+    told = {e.name: e for e in found.estimates}
+    far = [n for n in names if abs(told[n].mean - true.space[n].nominal) > 0.5]
+    assert len(far) >= 2
+    assert all(told[n].verdict is not Verdict.IDENTIFIED for n in far)
+    assert told["elbow.damping"].verdict is Verdict.IDENTIFIED

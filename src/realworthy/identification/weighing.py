@@ -21,6 +21,8 @@ _EFFECTIVE = 3.0
 """Times the fit's sd that folds scatter by before a number is called effective."""
 _WIDEST = 1.0
 """Scales of z that no sd exceeds: e-fold, or the whole of a box."""
+_OPEN = 0.99
+"""Share of that from which nothing was told, whatever the number's size."""
 _TOGETHER = 0.7
 """Correlation from which two numbers are named together."""
 _COLOURED = 3.0
@@ -75,10 +77,11 @@ def judge(problem: Problem, found: Weighed, i: int, *, before: float) -> Estimat
     alone = slope / np.sqrt(np.linalg.inv(found.covariance_z)[i, i])
     tolerance = float(bounds.tolerance(found.z, _TOLERANCE)[i])
     slack = 1e-6 * bounds.scale[i]
+    is_open = sd[i] > _OPEN * _WIDEST * bounds.scale[i]  # `widen` kept it from more
     partners: tuple[str, ...] = ()
     if not bounds.lower[i] + slack < found.z[i] < bounds.upper[i] - slack:
         verdict = Verdict.AT_BOUND
-    elif slope * sd[i] <= tolerance:
+    elif slope * sd[i] <= tolerance and not is_open:
         verdict = Verdict.IDENTIFIED
     elif alone <= tolerance:
         verdict = Verdict.ONLY_IN_COMBINATION
