@@ -154,11 +154,19 @@ def test_rewards_of_a_pose_by_hand() -> None:
     assert errors == pytest.approx([0.2, -0.1, 0.3], abs=1e-5)
     worlds.scene.action = torch.tensor([[0.5, -0.25]])
     worlds.scene.last_action = torch.tensor([[0.25, 0.25]])
-    found = {k: float(x) for k, x in task.compute_rewards(worlds.scene).items()}
+    found = {k: float(x) for k, x in task.reward_pose(worlds.scene).items()}
     assert found["position"] == pytest.approx(math.exp(-0.05 / 0.05), rel=1e-4)
     assert found["heading"] == pytest.approx(math.exp(-0.09 / 0.1), rel=1e-4)
     assert found["smooth"] == pytest.approx(-(0.25**2 + 0.5**2))
-    assert dict(task.weights) == {"position": 1.0, "heading": 0.5, "smooth": 0.01}
+    assert dict(DrivePath.weights) == {"position": 1.0, "heading": 0.5, "smooth": 0.01}
+    found = {k: float(x) for k, x in task.compute_rewards(worlds.scene).items()}
+    assert set(found) == set(task.weights)
+    assert found["closeness"] == pytest.approx(1 - math.sqrt(0.05) / 2, rel=1e-4)
+    turned = (1 + math.cos(0.3)) / 2
+    assert found["heading"] == pytest.approx(math.exp(-1) * turned, rel=1e-4)
+    assert found["there"] == 0
+    task.goal = torch.tensor([[1.03, 2.03, math.pi / 2 - 0.14]])
+    assert float(task.compute_rewards(worlds.scene)["there"]) == 1
 
 
 def test_rewards_of_speeds_by_hand() -> None:
