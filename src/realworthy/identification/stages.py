@@ -285,12 +285,12 @@ def _leave_ends(
     """
     low, high = problem.coordinates.lower, problem.coordinates.upper
     with np.errstate(invalid="ignore"):  # numbers without ends stand at none
-        share = (fit.z - low) / (high - low)
+        share, middle = (fit.z - low) / (high - low), (low + high) / 2
     stands = np.array([p.transform is Transform.IDENTITY for p in problem.space])
     stands &= np.isfinite(high - low) & ((share < _END) | (share > 1 - _END))
     if fit.reduced_chi2 < _MUCH or not stands.any():
         return fit
-    z = np.where(stands, (low + high) / 2, fit.z)
+    z = np.where(stands, middle, fit.z)
     again = polish(problem, z, prior, settings, colouring=_colour(problem, z))
     return _add(
         *((again, fit) if again.reduced_chi2 < fit.reduced_chi2 else (fit, again))

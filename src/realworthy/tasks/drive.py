@@ -20,13 +20,15 @@ from realworthy.tasks.task import Controller, Input, Start
 
 _FAR = 2.0
 """[m] from a pose beyond which it has been lost."""
+_CLOSE = 0.01
+"""[m] from a pose within which no way leads nearer."""
 
 
 class DriveGoal(Driving):
     """Drive to a pose up to a metre away, and stay.
 
-    Every metre counts, from nothing where the goal is lost. The heading counts only as
-    far as the place is right: else turning on the spot is worth more than a drive.
+    Coming nearer counts when it happens. The heading counts only as far as the place is
+    right: else turning on the spot is worth more than a drive.
     """
 
     name = "drive_goal"
@@ -35,7 +37,7 @@ class DriveGoal(Driving):
     failure = Failure.OUT_OF_WORKSPACE
     weights = MappingProxyType(
         {
-            "closeness": 0.5,
+            "approach": 4.0,
             "position": 0.5,
             "heading": 0.5,
             "there": 0.5,
@@ -51,8 +53,9 @@ class DriveGoal(Driving):
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
         errors, found = self.find_errors(scene), self.reward_pose(scene)
         distance, turn = errors[:, :2].norm(dim=1), errors[:, 2]
+        forward = self.find_motion(scene)[:, 0]
         return found | {
-            "closeness": (1 - distance / _FAR).clamp(min=0),
+            "approach": forward * errors[:, 0] / distance.clamp(min=_CLOSE),
             "heading": found["position"] * (1 + torch.cos(turn)) / 2,
             "there": self.is_near(scene).to(distance.dtype),
         }
