@@ -20,6 +20,7 @@ from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.cutting import Pieces, cut_recordings
 from realworthy.identification.division import Division, divide
 from realworthy.identification.fit import Fit
+from realworthy.identification.forms import choose_form, shape
 from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
@@ -33,12 +34,7 @@ from realworthy.identification.progress_file import (
     RoughPart,
     make_key,
 )
-from realworthy.identification.servos import (
-    choose_friction,
-    close_loops,
-    list_numbers,
-    with_friction,
-)
+from realworthy.identification.servos import close_loops, list_numbers
 from realworthy.identification.servos import find_servos as find_loops
 from realworthy.identification.sorting import sort_out
 from realworthy.identification.stages import (
@@ -210,7 +206,7 @@ def _begin(
     names = tuple(parameters or choose_parameters(twin, joints))
     if find_loops(twin) and parameters is None:
         wide = cut(twin, division, names)
-        twin, names = _settle_friction(twin, wide, work, follow)
+        twin, names = _settle_form(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     servos = find_servos(twin, joints) if shared else None
     if servos:
@@ -292,21 +288,22 @@ def _fit_alone(
     )
 
 
-def _settle_friction(
+def _settle_form(
     twin: Twin, wide: Pieces, work: Progress, follow: Follow
 ) -> tuple[Twin, tuple[str, ...]]:
-    """The twin with the friction that recordings ask for, and what to fit of it."""
+    """The twin with servos as recordings ask for them, and what to fit of them."""
     if work.done.rough is None:
-        follow(0.05, "comparing frictions")
-        found = choose_friction(twin, wide.with_space)
+        follow(0.05, "comparing frictions and motors")
+        found = choose_form(twin, wide.with_space)
         work.done.rough = RoughPart(
             found.values,
             found.weight,
-            friction=found.model,
+            form=found.form,
             said=[found.to_words()],
         )
         work.save()
-    settled = with_friction(twin, work.done.rough.friction)
+    assert work.done.rough.form is not None  # servos have one from here on
+    settled = shape(twin, work.done.rough.form)
     return settled, list_numbers(settled)
 
 
