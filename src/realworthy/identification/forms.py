@@ -27,8 +27,8 @@ _BETTER = 0.95
 """Share of a simpler form's error that a richer one must reach."""
 _LOAD = 0.2
 """Load friction of a small gearbox, to begin with."""
-_COARSE = 0.006
-"""[s] of a time step for comparisons."""
+_COARSE, _FINE = 0.006, 0.003
+"""[s] of a time step for comparisons, and for a fit."""
 _WEIGHT = 1e3
 """Squared size of residuals beside white noise that is expected of a servo's replay."""
 _EVERY = 3
@@ -36,6 +36,8 @@ _EVERY = 3
 _GAINS = 3
 """Gains from which a whole one is left out."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
+FIT = LeastSquaresSettings(iterations=15, share=1e-3)
+"""Of a servo's numbers: sticking makes the cost rough, and more steps gain nothing."""
 Pose = Callable[[Twin, Sequence[str]], Problem]
 """Makes the problem of fitting named numbers of a twin."""
 
@@ -124,7 +126,7 @@ def choose_form(twin: Twin, pose: Pose) -> Chosen:
 
 def _try(twin: Twin, form: Form, pose: Pose) -> Chosen:
     shaped = shape(twin, form)
-    problem = pose(_coarsen(shaped), list_numbers(shaped))
+    problem = pose(lengthen_steps(shaped, _COARSE), list_numbers(shaped))
     seen, unseen, what = split(problem, [f"{n}.duty_gain" for n in find_servos(twin)])
     prior = believe(seen, seen.start_z, _WEIGHT)
     fit = polish(seen, seen.start_z, prior, _ROUGH)
@@ -161,7 +163,7 @@ def _shape_motor(motor: MotorDc, form: Form) -> MotorDc:
     return msgspec.structs.replace(motor, saturation_current=current)
 
 
-def _coarsen(twin: Twin) -> Twin:
-    """Longer time steps: enough to compare forms."""
-    timestep = max(_COARSE, float(twin.compiled.model.opt.timestep))
-    return twin.edited(partial(set_timestep, timestep=timestep))
+def lengthen_steps(twin: Twin, timestep: float = _FINE) -> Twin:
+    """The twin with time steps [s] that are enough for a replay of servos."""
+    longer = max(timestep, float(twin.compiled.model.opt.timestep))
+    return twin.edited(partial(set_timestep, timestep=longer))
