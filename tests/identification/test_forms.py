@@ -56,6 +56,7 @@ def record(saturation_current: float | None) -> list[Recording]:
     return [tell(gain, seen[:, i], goal) for i, gain in enumerate(GAINS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("saturation_current", [SATURATED, None])
 def test_a_motor_that_saturates_is_told_from_one_that_does_not(
     saturation_current: float | None,
@@ -85,7 +86,7 @@ def test_new_terms_begin_where_a_small_gearbox_has_them():
         plain.space["arm.resistance"].nominal * 0.8 / 1.2
     )
     assert rich.space["arm.load_friction"].nominal == 0.2
-    stall = 7.3 / resistance
+    stall = 7.3 / plain.space["arm.resistance"].nominal
     assert rich.space["arm.saturation_current"].nominal == pytest.approx(stall)
 
 

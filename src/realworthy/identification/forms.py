@@ -83,7 +83,7 @@ def shape(twin: Twin, form: Form) -> Twin:
 
     Load friction begins at 0.2. Numbers of a twin without it hold on average: a motor
     that has to push against it is stronger by (1 + K) / (1 − K). Saturation begins at
-    the current at which the motor stalls.
+    the current at which the motor as given stalls.
     """
     names = find_servos(twin)
     joints = [twin.actuators[name].joint for name in names]
