@@ -73,7 +73,8 @@ def test_a_motor_that_saturates_is_told_from_one_that_does_not(
     assert "left out" in found.to_words()
     if saturation_current is not None:
         fitted = found.values["arm.saturation_current"]
-        assert fitted == pytest.approx(saturation_current, rel=0.2)
+        # a rough fit to two logs, in steps of 6 ms, from 1.5 A
+        assert fitted == pytest.approx(saturation_current, rel=0.3)
 
 
 def test_new_terms_begin_where_a_small_gearbox_has_them():

@@ -54,6 +54,10 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return f"{self.friction} with saturation" if self.saturates else self.friction
 
 
+_FORMS = (Form(), Form(friction="m4"), Form(friction="m4", saturates=True))
+"""What is compared, the simplest first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """The form that experiments which it has not seen ask for."""
@@ -106,15 +110,19 @@ def shape(twin: Twin, form: Form) -> Twin:
 
 
 def choose_form(twin: Twin, pose: Pose) -> Chosen:
-    """Compares forms on the same experiments left out, one richer term at a time."""
-    best = _try(twin, Form(), pose)
-    errors = {best.form: best.errors[best.form]}
-    for richer in ({"friction": "m4"}, {"saturates": True}):
-        form = msgspec.structs.replace(best.form, **richer)
+    """Compares forms on the same experiments left out, the simplest first.
+
+    Each is compared with the best so far, also where the one before it was no better:
+    load friction may tell only beside a motor that saturates.
+    """
+    best: Chosen | None = None
+    errors: dict[Form, float] = {}
+    for form in _FORMS:
         tried = _try(twin, form, pose)
         errors |= tried.errors
-        if errors[form] < _BETTER * errors[best.form]:
+        if best is None or errors[form] < _BETTER * errors[best.form]:
             best = tried
+    assert best is not None
     return Chosen(
         form=best.form,
         values=best.values,
