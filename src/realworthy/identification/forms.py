@@ -1,8 +1,8 @@
 """What recordings say a servo has: load friction, and a motor that saturates.
 
-Which terms a servo needs is discrete, so it is chosen by experiments left out; of three
-gains of the firmware and more, a whole one. Every form is fitted, roughly and with long
-time steps, to the others; a richer one is taken only where it predicts better.
+Which terms a servo needs is discrete, so it is chosen by experiments left out. Every
+form is fitted, roughly and with long time steps, to the others; a richer one is taken
+only where it predicts better.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,9 +32,7 @@ _COARSE, _FINE = 0.006, 0.003
 _WEIGHT = 1e3
 """Squared size of residuals beside white noise that is expected of a servo's replay."""
 _EVERY = 3
-"""One experiment out of so many is left out where gains are few."""
-_GAINS = 3
-"""Gains from which a whole one is left out."""
+"""One experiment out of so many is left out."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
 FIT = LeastSquaresSettings(iterations=15, share=1e-3)
 """Of a servo's numbers: sticking makes the cost rough, and more steps gain nothing."""
@@ -69,13 +67,11 @@ class Chosen:
     """Squared size of its residuals beside white noise."""
     errors: dict[Form, float]
     """Form → [rad] of experiments that were left out."""
-    left_out: str
-    """What they have in common."""
 
     def to_words(self) -> str:
         tried = ", ".join(f"{f.to_words()} {e:.3g} rad" for f, e in self.errors.items())
         return (
-            f"The servo is described by {self.form.to_words()} ({self.left_out}: "
+            f"The servo is described by {self.form.to_words()} (experiments left out: "
             f"{tried}). Friction m1 is dry and viscous, m4 grows with load and near "
             "rest; a motor with saturation gives less torque per current the more of "
             "it flows."
@@ -128,41 +124,29 @@ def choose_form(twin: Twin, pose: Pose) -> Chosen:
         values=best.values,
         weight=best.weight,
         errors=errors,
-        left_out=best.left_out,
     )
 
 
 def _try(twin: Twin, form: Form, pose: Pose) -> Chosen:
     shaped = shape(twin, form)
     problem = pose(lengthen_steps(shaped, _COARSE), list_numbers(shaped))
-    seen, unseen, what = split(problem, [f"{n}.duty_gain" for n in find_servos(twin)])
+    seen, unseen = split(problem)
     prior = believe(seen, seen.start_z, _WEIGHT)
     fit = polish(seen, seen.start_z, prior, _ROUGH)
     error = float(np.mean(list(predict(unseen, fit.z)[0].values())))
-    return Chosen(
-        form=form, values=fit.e, weight=fit.weight, errors={form: error}, left_out=what
-    )
+    return Chosen(form=form, values=fit.e, weight=fit.weight, errors={form: error})
 
 
-def split(problem: Problem, gains: Sequence[str]) -> tuple[Problem, Problem, str]:
-    """What to fit, what to leave out, and what that is.
+def split(problem: Problem) -> tuple[Problem, Problem]:
+    """Two of three experiments, and the others; all for both where there is one.
 
-    The middle one of the gains that recordings tell, where there are three or more:
-    others then lie on both sides of it. Else every third experiment; of a single
-    experiment all for both.
+    A whole gain of the firmware would be a fairer test, and a noisier one: where an arm
+    sticks, its few recordings end at one pose or another by chance.
     """
     present = sorted({piece.recording for piece in problem.pieces})
-    told = [problem.tracks[i].recording.sidecar.parameters for i in present]
-    keys = [tuple(values.get(gain, 0.0) for gain in gains) for values in told]
-    distinct = sorted(set(keys))
-    if len(distinct) >= _GAINS:
-        middle = distinct[(len(distinct) - 1) // 2]
-        unseen = [i for i, key in zip(present, keys, strict=True) if key == middle]
-        what = "a gain left out"
-    else:
-        unseen, what = present[1::_EVERY] or present, "experiments left out"
+    unseen = present[1::_EVERY] or present
     seen = [i for i in present if i not in unseen] or present
-    return problem.restricted(seen), problem.restricted(unseen), what
+    return problem.restricted(seen), problem.restricted(unseen)
 
 
 def _shape_motor(motor: MotorDc, form: Form) -> MotorDc:
