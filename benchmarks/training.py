@@ -4,7 +4,8 @@
 
 Prints ratios in one run. Without `--peers` only our own figures. With it, each peer is
 installed into an environment of its own under FOLDER, unless it is there already, and
-runs a few updates: Stable-Baselines3 on our quadruped, mjlab on the Go1 that it brings.
+runs a few updates: Stable-Baselines3 on our quadruped, mjlab on the Go1 that it brings,
+UniLab on its Go2, for whose meshes MENAGERIE_ROOT must name a copy of MuJoCo Menagerie.
 """
 
 import argparse
@@ -36,11 +37,12 @@ def main() -> None:
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    found: dict[str, object] = {"speed": measure_speed()}
+    speed = measure_speed()
+    found: dict[str, object] = {"speed": speed}
     if given.minutes:
         found["walking"] = time_to_walk(given.minutes, given.seed)
     if given.peers is not None:
-        found["peers"] = measure_peers(given.peers)
+        found["peers"] = measure_peers(given.peers, speed["ppo"])
     if given.output is not None:
         given.output.write_text(json.dumps(found, indent=1))
 
@@ -127,7 +129,7 @@ def rate(work: Callable[[], object], times: int, steps: int) -> float:
     return times * steps / (time.perf_counter() - began)
 
 
-def measure_peers(folder: Path) -> dict[str, float]:
+def measure_peers(folder: Path, ours: float) -> dict[str, float]:
     """Steps/s of each peer with PPO on two cores, in its own environment."""
     found = {}
     for name, (packages, command, read) in PEERS.items():
@@ -143,7 +145,10 @@ def measure_peers(folder: Path) -> dict[str, float]:
             print(f"{name}: failed\n{done.stderr[-800:]}", flush=True)
             continue
         found[name] = read(done.stdout)
-        print(f"{name}: {found[name]:,.0f} steps/s", flush=True)
+        print(
+            f"{name}: {found[name]:,.0f} steps/s; ours is {ours / found[name]:.1f} x",
+            flush=True,
+        )
     return found
 
 
@@ -169,6 +174,11 @@ PEERS: dict[str, tuple[tuple[str, ...], list[str], Callable[[str], float]]] = {
         read_last,
     ),
     "mjlab": (("mjlab==1.6.0",), [str(_HERE / "peers" / "mjlab_go1.py")], read_last),
+    "unilab": (
+        ("unilab[mujoco]==1.5.2",),
+        [str(_HERE / "peers" / "unilab_go2.py")],
+        read_last,
+    ),
 }
 
 

@@ -83,6 +83,7 @@ EXAMPLES: dict[str, Actuator] = {
             supply_voltage=24.0,
             current_limit=15.0,
             inductance=0.0008,
+            saturation_current=30.0,
             thermal=HOT,
         ),
         friction=FrictionM5(**M5),

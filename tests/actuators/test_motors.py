@@ -127,6 +127,21 @@ def test_minitaur_torque_follows_its_table():
     assert drive(motor, ControllerVoltage(), 16 * np.ones(1), np.zeros(1)).torque == 3.5
 
 
+def test_a_motor_gives_half_its_torque_at_its_saturation_current():
+    motor = msgspec.structs.replace(PLAIN, saturation_current=V / R)
+    volts, speed = np.array([V, -V, V / 2, 0.0]), np.array([0.0, 0.0, 0.0, 5.0])
+    out = drive(motor, ControllerVoltage(), volts, speed)
+    braking = -K * 5.0 / R
+    by_hand = [K * V / R / 2, -K * V / R / 2, K * V / R / 3]
+    by_hand.append(K * braking / (1 + abs(braking) * R / V))
+    assert out.torque == pytest.approx(by_hand)
+    assert out.current == pytest.approx([V / R, -V / R, V / R / 2, braking])
+    with pytest.raises(BadActuator, match="saturation_current"):
+        msgspec.structs.replace(
+            motor, current_table=(0.0, 1.0), torque_table=(0.0, 0.3)
+        )
+
+
 def test_inductance_delays_the_current_by_its_time_constant():
     inductance = 0.012  # L/R = 2.5 ms
     motor = msgspec.structs.replace(PLAIN, inductance=inductance)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from realworthy.identification.forms import Form
 from realworthy.identification.progress_file import (
     ChoicePart,
     Progress,
@@ -12,7 +13,9 @@ from realworthy.identification.progress_file import (
 def test_what_is_chosen_anew_keeps_what_led_there(tmp_path: Path):
     path = tmp_path / "x.partial"
     work = Progress(path, "key")
-    work.done.rough = RoughPart({"a": 1.0, "b": 3.0}, 9.0, friction="m4", said=["x"])
+    work.done.rough = RoughPart(
+        {"a": 1.0, "b": 3.0}, 9.0, form=Form(friction="m4"), said=["x"]
+    )
     work.done.choice = ChoicePart(["a"], [])
     work.choose_anew({"a": 2.0}, 1.5)
     done = Progress(path, "key").done
@@ -21,7 +24,7 @@ def test_what_is_chosen_anew_keeps_what_led_there(tmp_path: Path):
     assert rough is not None
     assert (rough.values, rough.weight) == ({"a": 2.0, "b": 3.0}, 1.5)
     assert rough.is_fitted
-    assert (rough.friction, rough.said) == ("m4", ["x"])
+    assert (rough.form, rough.said) == (Form(friction="m4"), ["x"])
 
 
 def test_looking_ahead_begins_anew(tmp_path: Path):

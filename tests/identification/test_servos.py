@@ -39,7 +39,11 @@ def test_a_loop_is_closed_where_recordings_say_its_gain():
     assert isinstance(actuator.motor, MotorDc)
     assert actuator.controller.duty_gain == 2.0
     assert actuator.motor.resistance == pytest.approx(4.76365)
-    assert "arm.temperature_coefficient" in list_numbers(twin)
+    thermal = actuator.motor.thermal
+    assert thermal is not None
+    assert thermal.ambient_temperature == 32.0
+    assert thermal.temperature_coefficient == 0.00393  # copper's, and not fitted
+    assert "arm.temperature_coefficient" not in list_numbers(twin)
 
 
 def test_nothing_changes_where_recordings_say_no_gain():

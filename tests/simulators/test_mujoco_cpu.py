@@ -22,7 +22,7 @@ from realworthy.simulators.conformance_bench import (
     single_changes,
     start,
 )
-from realworthy.twins import bind
+from realworthy.twins import bind, load_twin
 from tests.simulators.robots import FALLING_BOX, PENDULUM, make_twin
 
 FORCED = 1.0000001
@@ -50,6 +50,28 @@ def test_worlds_are_the_same_at_any_thread_count():
         traces.append(play(simulator, commands))
     for name in ("qpos", "qvel", "sensordata"):
         assert np.array_equal(getattr(traces[0], name), getattr(traces[1], name))
+
+
+def test_a_walking_robot_moves_as_in_mujoco_itself():
+    """Searches that are spared change nothing: contacts, friction, limits."""
+    bound = bind(load_twin("quadruped"))
+    simulator = MujocoCpu(bound, 2, substeps=2, thread_count=1)
+    generator = np.random.default_rng(0)
+    home = simulator.array("ctrl").copy()
+    commands = home + 0.5 * generator.standard_normal((100, *home.shape))
+    data = mujoco.MjData(bound.model)
+    data.qpos, data.ctrl = bound.compiled.own["own.initial_qpos"], home[1]
+    mujoco.mj_forward(bound.model, data)  # as a reset does
+    contacts = 0
+    for command in commands:
+        simulator.step(command)
+        data.ctrl = command[1]
+        for _ in range(2):
+            mujoco.mj_step(bound.model, data)
+            contacts += data.ncon
+    assert contacts > 100
+    assert np.array_equal(simulator.array("qpos")[1], data.qpos)
+    assert np.array_equal(simulator.array("qvel")[1], data.qvel)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,24 @@ def test_rewards_are_as_computed_by_hand():
     torch.testing.assert_close(found, by_hand, atol=1e-5, rtol=0)
 
 
+def test_the_mirrored_robot_does_the_mirrored_thing():
+    first, second = (TaskWorlds(AcrobotSwingUp(), 3, thread_count=1) for _ in range(2))
+    qpos = np.array([[0.3, -0.2], [math.pi - 0.1, 0.2], [-2.0, 1.0]])
+    qvel = np.array([[1.0, -2.0], [0.3, 0.4], [-3.0, 5.0]])
+    first.simulator.reset(qpos=qpos, qvel=qvel)
+    second.simulator.reset(qpos=-qpos, qvel=-qvel)
+    generator = torch.Generator().manual_seed(0)
+    for worlds in (first, second):
+        worlds.scene.renew()
+    for _ in range(30):
+        action = 2 * torch.rand(3, 1, generator=generator) - 1
+        one, other = first.step(action), second.step(first.mirror_action(action))
+        assert torch.allclose(one.reward, other.reward, atol=1e-5)
+        for group in ("actor", "critic"):
+            expected = first.mirror(group, one.observations[group])
+            assert torch.allclose(other.observations[group], expected, atol=1e-3)
+
+
 def test_only_the_elbow_is_driven():
     worlds = TaskWorlds(AcrobotBalance(), 1, thread_count=1)
     worlds.step(torch.tensor([[0.5]]))

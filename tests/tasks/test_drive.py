@@ -137,11 +137,16 @@ def test_the_figure_eight_moves_as_it_says() -> None:
         assert high - 1e-6 <= input.upper
 
 
-def place(worlds: TaskWorlds, x: float, y: float, yaw: float) -> None:
+def place(
+    worlds: TaskWorlds, x: float, y: float, yaw: float, *, speed: float = 0.0
+) -> None:
+    """`speed` [m/s] is ahead."""
     qpos = worlds.scene.initial_qpos.clone()
     qpos[:2] = torch.tensor([x, y])
     qpos[3:7] = torch.tensor([math.cos(yaw / 2), 0, 0, math.sin(yaw / 2)])
-    worlds.simulator.reset(qpos=qpos.numpy())
+    qvel = np.zeros(worlds.scene.qvel.shape[1])
+    qvel[:2] = speed * math.cos(yaw), speed * math.sin(yaw)
+    worlds.simulator.reset(qpos=qpos.numpy(), qvel=qvel)
     worlds.scene.renew()
 
 
@@ -154,11 +159,22 @@ def test_rewards_of_a_pose_by_hand() -> None:
     assert errors == pytest.approx([0.2, -0.1, 0.3], abs=1e-5)
     worlds.scene.action = torch.tensor([[0.5, -0.25]])
     worlds.scene.last_action = torch.tensor([[0.25, 0.25]])
-    found = {k: float(x) for k, x in task.compute_rewards(worlds.scene).items()}
+    found = {k: float(x) for k, x in task.reward_pose(worlds.scene).items()}
     assert found["position"] == pytest.approx(math.exp(-0.05 / 0.05), rel=1e-4)
     assert found["heading"] == pytest.approx(math.exp(-0.09 / 0.1), rel=1e-4)
     assert found["smooth"] == pytest.approx(-(0.25**2 + 0.5**2))
-    assert dict(task.weights) == {"position": 1.0, "heading": 0.5, "smooth": 0.01}
+    assert dict(DrivePath.weights) == {"position": 1.0, "heading": 0.5, "smooth": 0.01}
+    found = {k: float(x) for k, x in task.compute_rewards(worlds.scene).items()}
+    assert set(found) == set(task.weights)
+    assert found["approach"] == pytest.approx(0.0, abs=1e-6)  # it stands
+    place(worlds, 1.0, 2.0, math.pi / 2, speed=0.1)
+    approach = float(task.compute_rewards(worlds.scene)["approach"])
+    assert approach == pytest.approx(0.1 * 0.2 / math.hypot(0.2, 0.1), rel=1e-4)
+    turned = (1 + math.cos(0.3)) / 2
+    assert found["heading"] == pytest.approx(math.exp(-1) * turned, rel=1e-4)
+    assert found["there"] == 0
+    task.goal = torch.tensor([[1.03, 2.03, math.pi / 2 - 0.14]])
+    assert float(task.compute_rewards(worlds.scene)["there"]) == 1
 
 
 def test_rewards_of_speeds_by_hand() -> None:

@@ -135,3 +135,29 @@ def test_a_torque_command_is_understood_whatever_the_encoder_says():
     worlds = TaskWorlds(CartpoleBalance(), 1, randomization=drawn, thread_count=1)
     worlds.step(torch.tensor([[0.5]]))
     np.testing.assert_allclose(worlds.simulator.array("ctrl"), [[5.0]])
+
+
+def test_what_begun_worlds_see_is_the_same_computed_for_them_alone():
+    """Noise, latency and histories of all worlds are as if all were computed."""
+    task = PendulumSwingUp()
+    task.terms = tuple(msgspec.structs.replace(term, history=3) for term in task.terms)
+    how = Randomization(noise=1.0, latency=(1, 2))
+    worlds = TaskWorlds(task, 5, randomization=how, thread_count=1)
+    for i in range(4):
+        worlds.step(torch.full((5, 1), 0.1 * i))
+    fresh = torch.tensor([False, True, False, True, False])
+    ids = fresh.nonzero()[:, 0]
+    measuring, chance = worlds.measuring, worlds.chance
+    before = {name: x.clone() for name, x in measuring.memory().items()}
+    generator = chance.generator.get_state()
+    actor, terms = measuring.observe_begun(fresh, ids)
+    after = {name: x.clone() for name, x in measuring.memory().items()}
+
+    chance.generator.set_state(generator)
+    measuring.rows, measuring._actor.last = before["rows"], before["seen"]
+    whole, all_terms = measuring.observe(fresh)
+    assert torch.equal(actor, whole)
+    assert torch.equal(terms, all_terms[ids])
+    assert not torch.equal(actor, before["seen"])
+    for name, x in measuring.memory().items():
+        assert torch.equal(x, after[name])

@@ -49,3 +49,18 @@ def test_rewards_are_as_computed_by_hand():
     torch.testing.assert_close(found["upright"], upright, atol=1e-5, rtol=0)
     torch.testing.assert_close(found["slow"], torch.tensor([0.0, -9.0]))
     torch.testing.assert_close(found["effort"], torch.tensor([0.0, -1.0]))
+
+
+def test_energy_is_rewarded_where_leaning_is_not_enough() -> None:
+    """Hanging at rest it lacks twice its lever arm's torque; upright it lacks nothing,
+    and with speed it has too much."""
+    worlds = TaskWorlds(PendulumSwingUp(), 3, thread_count=1)
+    worlds.simulator.reset(
+        qpos=[[0.0], [math.pi], [math.pi]], qvel=[[0.0], [0.0], [2.0]]
+    )
+    worlds.scene.renew()
+    model = worlds.simulator.bound.model
+    lever = 0.676 * 0.45 * 9.81
+    fast = -0.5 * float(model.dof_M0[0]) * 2.0**2 / (2 * lever)
+    found = worlds.task.compute_rewards(worlds.scene)["energy"]
+    assert found.tolist() == pytest.approx([-1.0, 0.0, fast], rel=1e-5, abs=1e-6)

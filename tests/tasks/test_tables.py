@@ -306,6 +306,24 @@ def test_no_parameter_is_surer_than_the_floor(pendulum: Twin) -> None:
         assert wide.sd[name] == pytest.approx(0.02 * abs(value), rel=0.05)
 
 
+def test_a_delay_that_may_as_well_be_zero_stays_as_wide_as_it_was(
+    pendulum: Twin,
+) -> None:
+    """Half of a billionth of a second is no width, and breaks the covariance."""
+    space = pendulum.space.select(["joint.damping", "pendulum.mass", "all.delay"])
+    sd = np.array([2.0, 0.01, 3e-5])  # damping is not told: it is held in
+    rho = np.array([[1.0, 0.9, 0.8], [0.9, 1.0, 0.9], [0.8, 0.9, 1.0]])
+    mean_z = space.to_z(np.array([0.1, 0.6, 1e-9]))
+    belief = GaussianBelief(space, mean_z, np.outer(sd, sd) * rho)
+    wide = from_belief(pendulum.with_belief(belief), floor=0.0).belief
+    assert isinstance(wide, GaussianBelief)
+    found = np.sqrt(np.diag(wide.covariance_z))
+    assert found[0] < 0.5
+    # What damping was held by, it takes along: for ρ 0.8 no more than 1 - 0.8² stay
+    # of a variance, and 2.5 times the sd is the most.
+    assert 2.5 * math.sqrt(1 - 0.8**2) * 3e-5 < found[2] < 2.5 * 3e-5
+
+
 def test_a_twin_without_a_calibration_is_refused(pendulum: Twin) -> None:
     with pytest.raises(RealworthyError, match="was not calibrated"):
         from_belief(pendulum)

@@ -36,6 +36,7 @@ KINDS: dict[str, Kind] = {
     "inductance": Kind("H", LOG),
     "supply_voltage": Kind("V", LOG),
     "current_limit": Kind("A", LOG),
+    "saturation_current": Kind("A", LOG),
     "stall_torque": Kind("N·m", LOG),
     "no_load_speed": Kind("rad/s", LOG),
     "thermal_resistance": Kind("K/W", LOG),

@@ -4,13 +4,14 @@ Numbers here are on the motor's side of the gear; with `gear` 1 that is the join
 The direct-current motor obeys
 
     L di/dt = v − R i − K_e ω        (without inductance: i = (v − K_e ω) / R)
-    τ = K_t i, or a table of torque over current where the iron saturates
+    τ = K_t i; where iron saturates K_t i / (1 + |i| / i_s), or a table over current
     C dT/dt = i² R(T) − (T − T_a) / R_th,   R(T) = R₀ (1 + α (T − T₀))
 
 with the voltage v held for a timestep. Firmware that limits current can only move the
 duty, so it clips it to [(K_e ω − R i_max)/V, (K_e ω + R i_max)/V] and then to
 ±max_duty: at high speed the limit may be out of reach. Asked for a torque, the drive
-chooses the voltage that gives the current τ/K_t, as far as the supply allows.
+chooses the voltage that gives the current τ/K_t, as far as the supply allows: it knows
+nothing of saturation. Back-EMF is K_e ω at every current.
 """
 
 from dataclasses import dataclass
@@ -66,6 +67,8 @@ class MotorDc(Stage, frozen=True, kw_only=True, tag="dc"):
     supply_voltage: float
     current_limit: float | None = None
     inductance: float | None = None
+    saturation_current: float | None = None
+    """At which a motor gives half the torque that it would if it were linear."""
     thermal: Thermal | None = None
     current_table: tuple[float, ...] = ()
     """[A], rising from 0."""
@@ -82,6 +85,11 @@ class MotorDc(Stage, frozen=True, kw_only=True, tag="dc"):
                 f" many entries; they are {list(self.current_table)} and"
                 f" {list(self.torque_table)}.",
                 hint="Example: current_table: [0, 10, 20], torque_table: [0, 1, 1.9]",
+            )
+        if self.current_table and self.saturation_current is not None:
+            raise BadActuator(
+                "dc: current_table and saturation_current both say how torque bends.",
+                hint="Leave one of them out.",
             )
         if self.thermal is not None:
             _check_derating(self.thermal, self.current_limit)
@@ -134,7 +142,10 @@ def drive_dc(
         updates["temperature_rise"] = _warm(numbers, heat, state, timestep)
     if motor.current_table:
         return _look_up(motor, current), current, updates
-    return numbers["torque_constant"] * current, current, updates
+    torque = numbers["torque_constant"] * current
+    if "saturation_current" in numbers:
+        torque = torque / (1.0 + xp.abs(current) / numbers["saturation_current"])
+    return torque, current, updates
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from realworthy.identification.choice import choose_parameters, keep_told, share
 from realworthy.identification.cutting import Pieces, cut_recordings
 from realworthy.identification.division import Division, divide
 from realworthy.identification.fit import Fit
+from realworthy.identification.forms import FIT, choose_form, lengthen_steps, shape
 from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
@@ -33,12 +34,7 @@ from realworthy.identification.progress_file import (
     RoughPart,
     make_key,
 )
-from realworthy.identification.servos import (
-    choose_friction,
-    close_loops,
-    list_numbers,
-    with_friction,
-)
+from realworthy.identification.servos import close_loops, list_numbers
 from realworthy.identification.servos import find_servos as find_loops
 from realworthy.identification.sorting import sort_out
 from realworthy.identification.stages import (
@@ -128,8 +124,10 @@ def calibrate(
             closed, division, joints, parameters, settings, work, follow
         )
         names = work.done.choice.names if work.done.choice else []
-        problem = wide.with_space(rough, names)
-        part = _fit(problem, wide, settings, work, follow)
+        is_loop = bool(find_loops(rough)) and parameters is None
+        problem = wide.with_space(lengthen_steps(rough) if is_loop else rough, names)
+        fit_settings = FIT if is_loop else settings.fit
+        part = _fit(problem, wide, fit_settings, work, follow)
         if part is not None:
             break
     follow(0.85, "replaying what was held out")
@@ -210,7 +208,7 @@ def _begin(
     names = tuple(parameters or choose_parameters(twin, joints))
     if find_loops(twin) and parameters is None:
         wide = cut(twin, division, names)
-        twin, names = _settle_friction(twin, wide, work, follow)
+        twin, names = _settle_form(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     servos = find_servos(twin, joints) if shared else None
     if servos:
@@ -240,7 +238,7 @@ def _begin(
     if work.done.choice is None:
         follow(0.25, "asking what the recordings tell")
         kept, left = names, ()
-        if parameters is None:
+        if parameters is None and not find_loops(rough):  # forms were chosen unseen
             problem = wide.with_space(rough, names)
             if work.done.rough and work.done.rough.weight is None:
                 work.done.rough.weight = weigh(problem)
@@ -292,21 +290,22 @@ def _fit_alone(
     )
 
 
-def _settle_friction(
+def _settle_form(
     twin: Twin, wide: Pieces, work: Progress, follow: Follow
 ) -> tuple[Twin, tuple[str, ...]]:
-    """The twin with the friction that recordings ask for, and what to fit of it."""
+    """The twin with servos as recordings ask for them, and what to fit of them."""
     if work.done.rough is None:
-        follow(0.05, "comparing frictions")
-        found = choose_friction(twin, wide.with_space)
+        follow(0.05, "comparing frictions and motors")
+        found = choose_form(twin, wide.with_space)
         work.done.rough = RoughPart(
             found.values,
             found.weight,
-            friction=found.model,
+            form=found.form,
             said=[found.to_words()],
         )
         work.save()
-    settled = with_friction(twin, work.done.rough.friction)
+    assert work.done.rough.form is not None  # servos have one from here on
+    settled = shape(twin, work.done.rough.form)
     return settled, list_numbers(settled)
 
 
@@ -317,7 +316,7 @@ def _is_shared(name: str, shared: Sequence[str]) -> bool:
 def _fit(
     problem: Problem,
     wide: Pieces,
-    settings: CalibrateSettings,
+    settings: LeastSquaresSettings,
     work: Progress,
     follow: Follow,
 ) -> FitPart | None:
@@ -330,9 +329,9 @@ def _fit(
     at = None
     whole = sum(track.recording.duration for track in problem.tracks)
     if rough and rough.is_alone and problem.seconds < _MOST * whole:
-        fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings.fit)
+        fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings)
     else:
-        fit = fit_own(problem, weight=weight, settings=settings.fit)
+        fit = fit_own(problem, weight=weight, settings=settings)
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
         if _is_hiding(fit, work):
             offsets = {p.name for p in problem.space if p.kind == "sensor_bias"}
@@ -344,7 +343,7 @@ def _fit(
             work.look_ahead()
             return None
     follow(0.7, "leaving experiments out")
-    folds = leave_out(problem, fit, prior, settings.fit.outlier, at=at)
+    folds = leave_out(problem, fit, prior, settings.outlier, at=at)
     work.done.fit = FitPart(
         z=fit.z.tolist(),
         covariance_z=fit.covariance_z.tolist(),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from realworthy import __version__, artefacts
 from realworthy.errors import BadFile, Unwritable
+from realworthy.identification.forms import Form
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
@@ -30,8 +31,8 @@ class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What a reader should know of this part."""
     strange: list[int] = []
     """Recordings, by number, that are not like the others."""
-    friction: str = ""
-    """Model of friction that was chosen for servos."""
+    form: Form | None = None
+    """What servos have, where there are any."""
     is_fitted: bool = False
     """Whether these are numbers of a first fit, after which others are told."""
 

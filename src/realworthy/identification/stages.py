@@ -56,6 +56,9 @@ _OFFSET = 0.05
 """[rad] sd of encoder offsets before the data: zeroed by eye, not at random."""
 _LOOSER = 2.0
 """Fall of the residuals' size, squared, that makes offsets be fitted once more."""
+_MUCH, _END = 4.0, 0.05
+"""Reduced χ² from which a fit may stand at a wrong end of a range, and how near to an
+end it then is, as a share of the range."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
 _REWEIGHTED, _STEPS = 3, LeastSquaresSettings(iterations=4, share=1e-3)
 """How often recordings are weighed anew, and the steps that are taken in between."""
@@ -262,17 +265,45 @@ def fit_own(
         weight, fit = 1.0, _fit(problem, prior, settings)
     else:
         fit = polish(problem, z, prior, settings, colouring=_colour(problem, z))
+    fit = _leave_ends(problem, fit, prior, settings)
     found = fit.weight
     has_offsets = any(p.kind == "sensor_bias" for p in problem.space)
     if has_offsets and not 1 / _LOOSER < found / weight < _LOOSER:
         prior, colouring = believe(problem, z, found), _colour(problem, fit.z)
         again = polish(problem, fit.z, prior, settings, colouring=colouring)
-        fit = replace(
-            again,
-            seconds=fit.seconds + again.seconds,
-            evaluation_count=fit.evaluation_count + again.evaluation_count,
-        )
+        fit = _add(again, fit)
     return fit
+
+
+def _leave_ends(
+    problem: Problem, fit: Fit, prior: Prior, settings: LeastSquaresSettings
+) -> Fit:
+    """The better of a fit that leaves much, and one that begins amid its ranges.
+
+    A slack drive answers late: a fit may have taken a delay for softness, and stand at
+    no delay, from where every small step is worse.
+    """
+    low, high = problem.coordinates.lower, problem.coordinates.upper
+    with np.errstate(invalid="ignore"):  # numbers without ends stand at none
+        share, middle = (fit.z - low) / (high - low), (low + high) / 2
+    stands = np.array([p.transform is Transform.IDENTITY for p in problem.space])
+    stands &= np.isfinite(high - low) & ((share < _END) | (share > 1 - _END))
+    if fit.reduced_chi2 < _MUCH or not stands.any():
+        return fit
+    z = np.where(stands, middle, fit.z)
+    again = polish(problem, z, prior, settings, colouring=_colour(problem, z))
+    return _add(
+        *((again, fit) if again.reduced_chi2 < fit.reduced_chi2 else (fit, again))
+    )
+
+
+def _add(taken: Fit, other: Fit) -> Fit:
+    """A fit that counts what another one took, too."""
+    return replace(
+        taken,
+        seconds=taken.seconds + other.seconds,
+        evaluation_count=taken.evaluation_count + other.evaluation_count,
+    )
 
 
 def _colour(problem: Problem, z: Floats) -> Colouring | None:

@@ -36,6 +36,7 @@ from realworthy.learning.recurrent import RecurrentKind, forget
 from realworthy.learning.storage import Samples, Storage, compute_advantages
 from realworthy.learning.tally import RolloutMetrics, Tally
 from realworthy.tasks.environment import Environment, Observations
+from realworthy.tasks.threads import spare_threads
 
 
 class TimeOut(enum.Enum):
@@ -221,22 +222,27 @@ class Ppo(Learner):
         noise = torch.randn(
             storage.action.shape, generator=self.generator, device=self.device
         )
-        for t in range(storage.step_count):
-            gaussian, hidden = self.actor.distribution(
-                self._observations["actor"], self._actor_hidden
-            )
-            action = gaussian.draw(noise[t])
-            step = environment.step(action)
-            storage.put(t, self._observations, gaussian, action, step)
-            self._tally.add(step)
-            self._observations = step.observations
-            self._actor_hidden = forget(hidden, step.done)
-            self._see(step.observations)
+        with spare_threads(environment.world_count):
+            for t in range(storage.step_count):
+                self._play(environment, t, noise[t])
         if self.average is not None:
             self.actor.normaliser.merge(self.average)
             self.critic.normaliser.merge(self.average)
         self._evaluate()
         self._has_rollout = True
+
+    def _play(self, environment: Environment, t: int, noise: Tensor) -> None:
+        """Step `t` of a rollout; `noise` (worlds, action_width) is standard normal."""
+        gaussian, hidden = self.actor.distribution(
+            self._observations["actor"], self._actor_hidden
+        )
+        action = gaussian.draw(noise)
+        step = environment.step(action)
+        self._storage.put(t, self._observations, gaussian, action, step)
+        self._tally.add(step)
+        self._observations = step.observations
+        self._actor_hidden = forget(hidden, step.done)
+        self._see(step.observations)
 
     def _evaluate(self) -> None:
         """Values before and after each step of the rollout.

@@ -76,10 +76,19 @@ def _arm() -> PpoSettings:
 
 
 def _drive() -> PpoSettings:
-    """To a place, which is seconds away."""
+    """Along a path, which is a second away."""
     s = small()
     s.horizon = 32
     s.discount = 0.97
+    return s
+
+
+def _arrive() -> PpoSettings:
+    """At a place, and every step nearer shows at once; left and right are alike."""
+    s = _pass_often(_drive(), horizon=32, std=0.5)
+    s.entropy_weight = 0.001
+    s.clip_value = False
+    s.mirror_samples = True
     return s
 
 
@@ -111,7 +120,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "reach": Preset(ppo=_arm, world_count=512, minutes=6, randomize=_believe),
     "reach_wrist": Preset(ppo=_arm, world_count=512, minutes=3, randomize=_believe),
-    "drive_goal": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
+    "drive_goal": Preset(ppo=_arrive, world_count=256, minutes=4, randomize=_believe),
     "drive_path": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
     "drive_velocity": Preset(
         ppo=_speed, world_count=256, minutes=4, randomize=_believe

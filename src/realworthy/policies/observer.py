@@ -55,11 +55,12 @@ class Observer:
         plan = self._prepare(rows)
         now = self._compute(rows, plan)
         if self.last is None or not plan.remembers:
-            seen = now[..., plan.newest]
+            seen = plan.take(now, plan.newest)
         else:
-            seen = plan.library.concat([self.last, now], axis=-1)[..., plan.shift]
+            past = plan.library.concat([self.last, now], axis=-1)
+            seen = plan.take(past, plan.shift)
             if self._fresh is not None:
-                begun = now[..., plan.newest]
+                begun = plan.take(now, plan.newest)
                 seen = plan.library.where(self._fresh[..., None], begun, seen)
         self.last, self._fresh = seen, None
         return seen
@@ -69,19 +70,24 @@ class Observer:
 
         Histories elsewhere stay as they are: for worlds that begin anew within a step.
         """
-        plan = self._prepare(rows)
-        begun = self._compute(rows, plan)[..., plan.newest]
+        begun = self.begin(rows)
         if self.last is not None:
-            begun = plan.library.where(worlds[..., None], begun, self.last)
+            library = self._prepare(rows).library
+            begun = library.where(worlds[..., None], begun, self.last)
         self.last = begun
         return begun
 
+    def begin(self, rows: Array) -> Array:
+        """(…, width) first observations of (…, names), which it does not remember."""
+        plan = self._prepare(rows)
+        return plan.take(self._compute(rows, plan), plan.newest)
+
     def _compute(self, rows: Array, plan: "_Plan") -> Array:
         """(…, k) present values: all linear terms, then the others, cut."""
-        now = (rows[..., plan.linear] - plan.offset) * plan.scale
+        now = (plan.take(rows, plan.linear) - plan.offset) * plan.scale
         if self._others:
             parts = [
-                term.compute(rows[..., columns])
+                term.compute(plan.take(rows, columns))
                 for term, columns in zip(plan.others, plan.columns, strict=True)
             ]
             now = plan.library.concat([now, *parts], axis=-1)
@@ -172,6 +178,10 @@ class _Plan:
     """(width,) present value that fills each place where there is no past."""
     shift: Array
     """(width,) what comes to each place, of the last observation and the present."""
+
+    def take(self, rows: Array, columns: Array) -> Array:
+        """(…, k) some columns of (…, n)."""
+        return self.library.take(rows, columns, axis=-1)
 
 
 def count_width(terms: Sequence[Term]) -> int:

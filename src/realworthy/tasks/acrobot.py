@@ -17,6 +17,7 @@ from torch import Tensor
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Linear, Term, Turn
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.regulator import build_regulator
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Controller, Start, Task
@@ -47,6 +48,10 @@ class _Acrobot(Task, ABC):
     seconds = 10.0
     noise = MappingProxyType({".position": 0.002, ".velocity": 0.05})
     weights = MappingProxyType({"height": 1.0})
+    reflection = Reflection(
+        joints={joint: (joint, -1.0) for joint in _JOINTS},
+        sideways=("centre_of_mass.x", "gravity_tilt.y", "push.x"),
+    )
 
     def __init__(self, twin: Twin | None = None, *, torque: float = 6.0) -> None:
         """`torque` [N·m] is what the elbow's motor may give."""

@@ -1,7 +1,8 @@
 """Differential drive: to a pose, along a figure eight, at commanded speeds.
 
 Rewards are exp(−e²/width) of position and heading or of the two speeds, less what the
-wheels' commands jump. Reference controllers know the wheels from the twin's model.
+wheels' commands jump; a pose that is far away needs more. Reference controllers know
+the wheels from the twin's model.
 """
 
 import math
@@ -17,15 +18,32 @@ from realworthy.tasks.failures import Failure
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Controller, Input, Start
 
+_FAR = 2.0
+"""[m] from a pose beyond which it has been lost."""
+_CLOSE = 0.01
+"""[m] from a pose within which no way leads nearer."""
+
 
 class DriveGoal(Driving):
-    """Drive to a pose up to a metre away, and stay."""
+    """Drive to a pose up to a metre away, and stay.
+
+    Coming nearer counts when it happens. The heading counts only as far as the place is
+    right: else turning on the spot is worth more than a drive.
+    """
 
     name = "drive_goal"
     seconds = 10.0
     hold = 0.5
     failure = Failure.OUT_OF_WORKSPACE
-    weights = MappingProxyType({"position": 1.0, "heading": 0.5, "smooth": 0.01})
+    weights = MappingProxyType(
+        {
+            "approach": 4.0,
+            "position": 0.5,
+            "heading": 0.5,
+            "there": 0.5,
+            "smooth": 0.01,
+        }
+    )
     inputs = (
         Input("goal.x", -1.0, 1.0, "m"),
         Input("goal.y", -1.0, 1.0, "m"),
@@ -33,7 +51,14 @@ class DriveGoal(Driving):
     )
 
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
-        return self.reward_pose(scene)
+        errors, found = self.find_errors(scene), self.reward_pose(scene)
+        distance, turn = errors[:, :2].norm(dim=1), errors[:, 2]
+        forward = self.find_motion(scene)[:, 0]
+        return found | {
+            "approach": forward * errors[:, 0] / distance.clamp(min=_CLOSE),
+            "heading": found["position"] * (1 + torch.cos(turn)) / 2,
+            "there": self.is_near(scene).to(distance.dtype),
+        }
 
     def build_reference(self, scene: Scene) -> Controller:
         """Polar law of Aicardi et al. 1995; turns on the spot at the end."""
@@ -71,7 +96,7 @@ class DriveGoal(Driving):
         return (torch.hypot(ahead, aside) < 0.05) & (turn.abs() < 0.15)
 
     def is_lost(self, scene: Scene) -> Tensor:
-        return self.find_errors(scene)[:, :2].norm(dim=1) > 2.0
+        return self.find_errors(scene)[:, :2].norm(dim=1) > _FAR
 
 
 class DrivePath(Driving):

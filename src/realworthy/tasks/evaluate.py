@@ -17,6 +17,7 @@ from realworthy.gap.intervals import (
 )
 from realworthy.tasks.environment import Environment, Observations
 from realworthy.tasks.failures import Failure
+from realworthy.tasks.threads import spare_threads
 
 Act: TypeAlias = Callable[[Observations], Tensor]
 """Observations of all worlds → (worlds, action_width) actions."""
@@ -72,6 +73,11 @@ def evaluate(environment: Environment, act: Act) -> Evaluation:
     A world that has ended goes on by itself and is not looked at again, so that short
     episodes do not count more often than long ones.
     """
+    with spare_threads(environment.world_count):
+        return _play(environment, act)
+
+
+def _play(environment: Environment, act: Act) -> Evaluation:
     count, device = environment.world_count, environment.device
     observations = environment.reset()
     total = torch.zeros(count, device=device)

@@ -94,16 +94,33 @@ class Measuring:
         Worlds of the mask `fresh` have just begun: what they measure now has held for
         ever, and the others are as they were observed last.
         """
-        scene = self._scene
-        inputs = self._task.read_inputs(scene)
-        known = [scene.action] if inputs is None else [scene.action, inputs]
-        truth = torch.cat([scene.signals, *known], dim=1)
-        row = torch.cat([self._measure(scene.signals, fresh), *known], dim=1)
+        signals, known = self._scene.signals, self._list_known()
+        truth = torch.cat([signals, *known], dim=1)
+        row = torch.cat([self._measure(signals, fresh), *known], dim=1)
         if fresh is None:
             actor = self._actor.observe(row)
         else:
             actor = self._actor.restart(row, fresh)
         return actor, self._critic.observe(truth)
+
+    def observe_begun(self, fresh: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As `observe(fresh)`, computed where worlds have begun: those of the mask.
+
+        `ids` (n,) are their numbers; the terms of the truth are (n, …), theirs alone.
+        """
+        signals, known = self._scene.signals, [x[ids] for x in self._list_known()]
+        truth = torch.cat([signals[ids], *known], dim=1)
+        row = torch.cat([self._measure(signals, fresh)[ids], *known], dim=1)
+        assert self._actor.last is not None
+        actor = self._actor.last.index_copy(0, ids, self._actor.begin(row))
+        self._actor.last = actor
+        return actor, self._critic.begin(truth)
+
+    def _list_known(self) -> list[Tensor]:
+        """What a row holds besides signals: the last action, and inputs if any."""
+        inputs = self._task.read_inputs(self._scene)
+        known = [self._scene.action]
+        return known if inputs is None else [*known, inputs]
 
     def memory(self) -> dict[str, Tensor]:
         """Tensors that it remembers, by name, live."""

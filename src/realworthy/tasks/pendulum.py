@@ -5,6 +5,7 @@ weight and dry friction ask for 3.3 N·m held out sideways.
 """
 
 import math
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import torch
@@ -32,7 +33,9 @@ class PendulumSwingUp(Task):
     period = 0.04
     seconds = 10.0
     noise = MappingProxyType({".position": 0.002, ".velocity": 0.05})
-    weights = MappingProxyType({"upright": 1.0, "slow": 0.1, "effort": 0.002})
+    weights = MappingProxyType(
+        {"upright": 1.0, "energy": 20.0, "slow": 0.1, "effort": 0.002}
+    )
 
     def __init__(self, twin: Twin | None = None, *, torque: float = 2.0) -> None:
         """`torque` [N·m] is what the motor may give."""
@@ -57,6 +60,7 @@ class PendulumSwingUp(Task):
 
     def prepare(self, scene: Scene) -> None:
         self._held = scene.zeros()
+        self._arm = _Arm.read(scene)
 
     def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
         u = 2 * chance.uniform("start", 2, worlds) - 1
@@ -70,6 +74,9 @@ class PendulumSwingUp(Task):
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
         return {
             "upright": -_from_upright(scene).square(),
+            # leads out of leaning sideways as far as the motor lifts, where nothing
+            # small is better
+            "energy": -self._arm.measure_energy(scene).abs() / (2 * self._arm.lever),
             "slow": -scene.qvel[:, 0].square(),
             "effort": -(self.torque * scene.action[:, 0]).square(),
         }
@@ -79,15 +86,13 @@ class PendulumSwingUp(Task):
 
     def build_reference(self, scene: Scene) -> Controller:
         """Pumps energy, then catches with a proportional–derivative law."""
-        model = scene.simulator.bound.model
-        mass, arm = float(model.body_mass[1]), float(-model.body_ipos[1, 2])
-        inertia = float(model.dof_M0[0])
-        lever = mass * arm * float(-model.opt.gravity[2])  # [N·m] held out sideways
-        friction = float(model.dof_frictionloss[0])
+        arm = _Arm.read(scene)
+        lever, inertia = arm.lever, arm.inertia
+        friction = float(scene.simulator.bound.model.dof_frictionloss[0])
 
         def act(scene: Scene) -> Tensor:
             angle, speed = _from_upright(scene), scene.qvel[:, 0]
-            energy = 0.5 * inertia * speed**2 + lever * (torch.cos(angle) - 1)
+            energy = arm.measure_energy(scene)
             pump = torch.where(energy < 0.02 * lever, 1.0, -0.3) * self.torque
             falling = speed + 0.1 * torch.sin(angle)  # where it rests, it is let go
             torque = pump * torch.where(falling >= 0, 1.0, -1.0)
@@ -97,6 +102,28 @@ class PendulumSwingUp(Task):
             return torch.where(is_near, catch, torque)[:, None] / self.torque
 
         return act
+
+
+@dataclass(frozen=True, slots=True)
+class _Arm:
+    """The twin's own pendulum."""
+
+    lever: float
+    """[N·m] of its weight, held out sideways."""
+    inertia: float
+    """[kg·m²] about the joint."""
+
+    @classmethod
+    def read(cls, scene: Scene) -> "_Arm":
+        model = scene.simulator.bound.model
+        mass, arm = float(model.body_mass[1]), float(-model.body_ipos[1, 2])
+        lever = mass * arm * float(-model.opt.gravity[2])
+        return cls(lever, float(model.dof_M0[0]))
+
+    def measure_energy(self, scene: Scene) -> Tensor:
+        """(worlds,) [J] beyond that of standing upright."""
+        height = torch.cos(_from_upright(scene)) - 1
+        return 0.5 * self.inertia * scene.qvel[:, 0] ** 2 + self.lever * height
 
 
 def _from_upright(scene: Scene) -> Tensor:

@@ -69,7 +69,7 @@ class Scene:
 
     def read(self, columns: Tensor) -> Tensor:
         """(worlds, n) signals at places that `find` gave."""
-        return self.signals[:, columns]
+        return self.signals.index_select(1, columns)
 
     def find(self, *names: str) -> Tensor:
         """Places of named signals, such as `knee.position`."""

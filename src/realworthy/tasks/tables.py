@@ -19,6 +19,7 @@ from realworthy.parameters import (
     Operation,
     Parameter,
     SampleBelief,
+    Transform,
     TruncatedNormal,
     Uniform,
 )
@@ -32,6 +33,8 @@ from realworthy.twins.writers.joints import single_joints
 Floats = NDArray[np.float64]
 _WIDE = 2.0
 """Ratio of its ends beyond which a factor is drawn log-uniformly."""
+_FROM_ZERO = 2.0
+"""Standard deviations from zero up to which a number may as well be zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ def from_belief(
 
     Standard deviations are multiplied by `inflate` and are `floor` of the middle value
     at least and `ceiling` of it at most: what recordings cannot tell stays as wide as
-    published tables are, not wider. Correlations stay as far as these allow. Parameters
-    whose middle value is zero have neither.
+    published tables are, not wider. Correlations stay as far as these allow. A delay
+    or an offset that may as well be zero has no size to be a share of: it has neither.
     """
     if twin.belief_text is None:
         raise RealworthyError(
@@ -200,6 +203,8 @@ def _widen_gaussian(
         [float(p.log_slope(e)) for p, e in zip(belief.space, centre, strict=True)]
     )
     size = (np.abs(centre) * slope) ** 2
+    has_zero = np.array([p.transform is Transform.IDENTITY for p in belief.space])
+    size[has_zero & (size < _FROM_ZERO**2 * np.diag(belief.covariance_z))] = 0.0
     short = np.maximum(floor**2 * size - np.diag(covariance), 0.0)
     covariance = covariance + np.diag(short)
     if np.isfinite(ceiling):
@@ -216,10 +221,11 @@ def _hold_in(covariance: Floats, most: Floats) -> Floats:
     if not (np.diag(covariance) > most)[most > 0].any():
         return covariance
     precise = np.where(most > 0, 1 / np.where(most > 0, most, 1.0), 0.0)
-    # (C⁻¹ + D)⁻¹ without inverting C, which may be singular
-    d = len(covariance)
-    held = covariance @ np.linalg.inv(np.eye(d) + np.diag(precise) @ covariance)
-    return (held + held.T) / 2
+    # (C⁻¹ + D)⁻¹ = L (I + Lᵀ D L)⁻¹ Lᵀ with C = L Lᵀ, which may be nearly singular
+    root = np.linalg.cholesky(covariance)
+    inner = np.eye(len(root)) + root.T @ (precise[:, None] * root)
+    half = np.linalg.solve(np.linalg.cholesky(inner), root.T)
+    return half.T @ half
 
 
 def _widen_marginal(

@@ -93,6 +93,8 @@ class TaskWorlds(Environment):
         self._command = _Commands(task, scene, is_raw=is_raw)
         self._samples = np.tile(self.bound.space.nominal, (world_count, 1))
         self._e = scene.zeros(len(self.bound.space))
+        self._scale: tuple[Belief, NDArray[np.float64], NDArray[np.float64]] | None
+        self._scale = None  # of the belief, remembered: mean and sd
         self._waiting = torch.zeros(world_count, dtype=torch.bool, device=self.device)
         self._invalid = torch.zeros((), dtype=torch.int64, device=self.device)
         self._steps = 0
@@ -173,7 +175,7 @@ class TaskWorlds(Environment):
             return step
         self._put(done, self._prepare(done))
         self._settle(done)
-        self.observations = self._observe(done)
+        self.observations = self._observe_begun(done)
         return replace(step, observations=self.observations)
 
     def _act(self) -> Tensor | NDArray[np.float64]:
@@ -337,12 +339,24 @@ class TaskWorlds(Environment):
     def _observe(self, fresh: Tensor | None) -> Observations:
         """After a step; or, with a mask, again because those worlds have begun."""
         actor, terms = self.measuring.observe(fresh)
+        critic = torch.cat([terms, *self._list_privileged()], dim=1)
+        return {"actor": actor, "critic": critic}
+
+    def _observe_begun(self, worlds: Tensor) -> Observations:
+        """The last ones, but for the worlds of a mask, which have begun; on the CPU."""
+        ids = worlds.nonzero()[:, 0]
+        actor, terms = self.measuring.observe_begun(worlds, ids)
+        parts = [x[ids] for x in self._list_privileged()]
+        begun = torch.cat([terms, *parts], dim=1)
+        critic = self.observations["critic"].index_copy(0, ids, begun)
+        return {"actor": actor, "critic": critic}
+
+    def _list_privileged(self) -> list[Tensor]:
+        """(worlds, …) what only a critic sees: time left, e, and what the task says."""
         left = 1 - self.scene.step_count[:, None].to(torch.float32) / self.step_limit
-        parts = [terms, left, self._e]
+        parts = [left, self._e]
         privileged = self.task.observe_privileged(self.scene)
-        if privileged is not None:
-            parts.append(privileged)
-        return {"actor": actor, "critic": torch.cat(parts, dim=1)}
+        return parts if privileged is None else [*parts, privileged]
 
     def _put(self, worlds: Tensor, start: Start) -> None:
         """Puts the worlds of a mask where they begin."""
@@ -403,9 +417,12 @@ class TaskWorlds(Environment):
         """(n, d) e as multiples of the belief's sd from its mean."""
         belief = self.randomization.belief
         assert belief is not None
-        mean = np.array([belief.mean[name] for name in belief.space.names])
-        sd = np.array([belief.sd[name] for name in belief.space.names])
-        scaled = (samples - mean) / np.where(sd > 0, sd, 1.0)
+        if self._scale is None or self._scale[0] is not belief:
+            names, means, sds = belief.space.names, belief.mean, belief.sd
+            mean, sd = (np.array([x[name] for name in names]) for x in (means, sds))
+            self._scale = belief, mean, np.where(sd > 0, sd, 1.0)
+        _, mean, sd = self._scale
+        scaled = (samples - mean) / sd
         return torch.tensor(scaled, dtype=torch.float32, device=self.device)
 
     def _build_simulator(

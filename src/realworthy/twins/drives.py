@@ -5,7 +5,7 @@
 | torque, ideal motor | `motor` |
 | position or velocity servo, ideal motor | affine gain and bias |
 | position and velocity servo, ideal motor | `pid` without integral |
-| voltage, dc motor without inductance, heat or current limit | `dcmotor` |
+| voltage, dc motor without inductance, heat, saturation or current limit | `dcmotor` |
 | friction M1 | `frictionloss` (stiff) and `damping` of the joint |
 | delay | command history, linear or held |
 | backlash | a second hinge |
@@ -112,6 +112,7 @@ def has_native_form(actuator: Actuator) -> bool:
         and motor.thermal is None
         and motor.current_limit is None
         and not motor.current_table
+        and motor.saturation_current is None
         and motor.back_emf_constant in (None, motor.torque_constant)
     )
 

@@ -207,7 +207,9 @@ def _largest_torque(actuator: Actuator) -> float:
     if isinstance(motor, MotorDc):
         current = motor.supply_voltage / motor.resistance
         current = min(current, motor.current_limit or np.inf)
-        limits.append(actuator.strength * gear * motor.torque_constant * current)
+        bent = 1.0 + current / (motor.saturation_current or np.inf)
+        torque = motor.torque_constant * current / bent
+        limits.append(actuator.strength * gear * torque)
     return min(limit for limit in limits if limit is not None)
 
 

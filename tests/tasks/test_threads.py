@@ -1,0 +1,26 @@
+"""Threads of tensors while worlds are played."""
+
+import pytest
+import torch
+
+from realworthy.tasks.threads import FEW_WORLDS, spare_threads
+
+
+def test_few_worlds_take_one_thread_and_many_keep_theirs():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with spare_threads(FEW_WORLDS):
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+        with spare_threads(FEW_WORLDS + 1):
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_threads_come_back_after_an_error():
+    before = torch.get_num_threads()
+    with pytest.raises(RuntimeError, match="broken"), spare_threads(1):
+        raise RuntimeError("broken")
+    assert torch.get_num_threads() == before
