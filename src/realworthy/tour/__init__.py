@@ -6,7 +6,7 @@ its own room; here do not live methods. May import everything but `cli`.
 """
 
 from realworthy.tour.robots import ROBOTS, TourRobot
-from realworthy.tour.run import take_tour
+from realworthy.tour.run import take_tour, try_way
 from realworthy.tour.settings import TourSettings, quick_tour
 from realworthy.tour.tour import Tour, Verdict
 
@@ -18,4 +18,5 @@ __all__ = [
     "Verdict",
     "quick_tour",
     "take_tour",
+    "try_way",
 ]

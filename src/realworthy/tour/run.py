@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Generic, ParamSpec, TypeVar
 
@@ -45,6 +46,8 @@ _MOTION = 8.0
 """[s] of the motion that is designed."""
 _SHORT = 3.0
 """[s] of the recordings that are diagnosed, whose time goes with their length."""
+_ELSEWHERE = 17
+"""From a tour's seed to that of the episodes on the robot."""
 Tell = Callable[[str, str], None]
 """The command of a step, and what it found."""
 P = ParamSpec("P")
@@ -74,6 +77,22 @@ def take_tour(
         return story.tell_it()
 
 
+def try_way(
+    robot: str, way: Way, *, folder: Path, settings: TourSettings
+) -> tuple[float, Share]:
+    """One policy of a tour alone: its successes in its own worlds, and on the robot.
+
+    Only what decides them is done: no diagnosis, no certificate, no trials.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    story = _Story(ROBOTS[robot], folder, settings, None, _ignore)
+    if way is Way.CALIBRATED:
+        recordings, unseen = story.meet()
+        story.calibrate(recordings, unseen)
+    policy, simulated = story.plan_training(way)()
+    return simulated, story.plan_judgement(policy)()
+
+
 @dataclass(frozen=True, slots=True)
 class _Work(Generic[T]):
     """What another process does for a step."""
@@ -98,7 +117,7 @@ class _Story:
         robot: TourRobot,
         folder: Path,
         settings: TourSettings,
-        pool: ProcessPoolExecutor,
+        pool: ProcessPoolExecutor | None,
         tell: Tell,
     ) -> None:
         self.robot = replace(
@@ -117,14 +136,14 @@ class _Story:
 
     def tell_it(self) -> Tour:
         trained = {
-            way: self._train(way) for way in (Way.NOMINAL, Way.WIDE)
+            way: self._ask("train", self.plan_training(way))
+            for way in (Way.NOMINAL, Way.WIDE)
         }  # needs nothing of the robot: runs beside what follows
-        recordings = self._record("first", count=3, seconds=6.0)
-        unseen = self._record("unseen", count=2, seconds=_SHORT, first=7)
-        self._measure(unseen)
+        recordings, unseen = self.meet()
         examined = self._ask("diagnose", _diagnose, self.twin.reference, unseen)
-        self._calibrate([*recordings, *self._excite()], unseen)
-        trained[Way.CALIBRATED] = self._train(Way.CALIBRATED)
+        self.calibrate(recordings, unseen)
+        last = self.plan_training(Way.CALIBRATED)
+        trained[Way.CALIBRATED] = self._ask("train", last)
         self._hear(self._get(examined))
         judged = self._judge_each(trained)
         policies = {way: judged[way].policy for way in Way}
@@ -140,6 +159,7 @@ class _Story:
     def _ask(
         self, step: str, work: Callable[P, T], *args: P.args, **more: P.kwargs
     ) -> _Work[T]:
+        assert self.pool is not None
         return _Work(step, self.pool.submit(_clock, work, *args, **more))
 
     def _get(self, work: _Work[T]) -> T:
@@ -158,9 +178,16 @@ class _Story:
         self._charge(step, used - self._used)
         self._used = used
 
-    def _train(self, way: Way) -> _Work[tuple[Path, float]]:
-        return self._ask(
-            "train",
+    def meet(self) -> tuple[list[Recording], list[Recording]]:
+        """Recordings to fit, and others by which the twin is measured."""
+        recordings = self._record("first", count=3, seconds=6.0)
+        unseen = self._record("unseen", count=2, seconds=_SHORT, first=7)
+        self._measure(unseen)
+        return recordings, unseen
+
+    def plan_training(self, way: Way) -> Callable[[], tuple[Path, float]]:
+        """To be done in any process; for the calibrated way, once there is a twin."""
+        return partial(
             train_way,
             self.robot.task,
             way,
@@ -217,8 +244,9 @@ class _Story:
         self.tell("excite", said)
         return [done.recording] if lasted >= _LEAST else []
 
-    def _calibrate(self, recordings: list[Recording], unseen: list[Recording]) -> None:
-        found = calibrate(self.twin, recordings)
+    def calibrate(self, recordings: list[Recording], unseen: list[Recording]) -> None:
+        """The twin, from these and a motion that is designed for it."""
+        found = calibrate(self.twin, [*recordings, *self._excite()])
         save_twin(found.twin, self.calibrated)
         after = measure(load_twin(str(self.calibrated)), unseen)
         self.tour.gap_after = after.replay.position_rmse
@@ -270,16 +298,14 @@ class _Story:
                     self.folder / "papers" / way,
                     self.settings.realities,
                 ),
-                self._ask(
-                    "judge",
-                    _judge,
-                    policy,
-                    self._reality.file,
-                    self.settings.episodes,
-                    self.seed + 17,
-                ),
+                self._ask("judge", self.plan_judgement(policy)),
             )
         return found
+
+    def plan_judgement(self, policy: Path) -> Callable[[], Share]:
+        """Its successes on the robot; to be done in any process."""
+        hidden, seed = self._reality.file, self.seed + _ELSEWHERE
+        return partial(_judge, policy, hidden, self.settings.episodes, seed)
 
     def _conclude(self, way: Way, judged: _Judged) -> Fared:
         paper = self._get(judged.certificate)
