@@ -211,7 +211,7 @@ class Contract(_Part, frozen=True, kw_only=True):
     def _find_misfits(self, info: RobotInfo) -> Iterator[str]:
         for joint in self.joints:
             if joint not in info.joints:
-                has = ", ".join(info.joints)
+                has = ", ".join(info.joints) or "none"
                 yield f"It has no joint '{joint}'; it has {has}."
         given = {*self.inputs, *self.action.names}
         for name in find_unmeasured(self.terms, {*list_measured(info), *given}):
@@ -219,7 +219,7 @@ class Contract(_Part, frozen=True, kw_only=True):
                 yield f"It does not measure '{name}'."
         for name in self.action.commands:
             if name not in info.commands:
-                has = ", ".join(info.commands)
+                has = ", ".join(info.commands) or "none"
                 yield f"It takes no command '{name}'; it takes {has}."
         for name in info.commands:
             if name not in self.action.commands and name not in self.resting:

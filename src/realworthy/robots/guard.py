@@ -92,7 +92,7 @@ class Limits:
             return f"{joint} at {value:.3f} rad is outside {ends}"
         limit = float(getattr(self, what)[i])
         unit = {"speed": "rad/s", "torque": "N·m", "acceleration": "rad/s²"}[what]
-        return f"{joint}: {what} {abs(value):.3g} {unit} exceeds {limit:.3g} {unit}"
+        return f"{joint}: {what} {abs(value):.4g} {unit} exceeds {limit:.3g} {unit}"
 
 
 class Guard:
