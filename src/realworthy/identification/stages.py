@@ -56,7 +56,7 @@ _OFFSET = 0.05
 """[rad] sd of encoder offsets before the data: zeroed by eye, not at random."""
 _LOOSER = 2.0
 """Fall of the residuals' size, squared, that makes offsets be fitted once more."""
-_MUCH, _END = 4.0, 0.05
+_MUCH, _END = 1.2, 0.05
 """Reduced χ² from which a fit may stand at a wrong end of a range, and how near to an
 end it then is, as a share of the range."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
