@@ -6,7 +6,7 @@ only where it predicts better.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
@@ -119,12 +119,7 @@ def choose_form(twin: Twin, pose: Pose) -> Chosen:
         if best is None or errors[form] < _BETTER * errors[best.form]:
             best = tried
     assert best is not None
-    return Chosen(
-        form=best.form,
-        values=best.values,
-        weight=best.weight,
-        errors=errors,
-    )
+    return replace(best, errors=errors)
 
 
 def _try(twin: Twin, form: Form, pose: Pose) -> Chosen:

@@ -92,7 +92,16 @@ class Limits:
             return f"{joint} at {value:.3f} rad is outside {ends}"
         limit = float(getattr(self, what)[i])
         unit = {"speed": "rad/s", "torque": "N·m", "acceleration": "rad/s²"}[what]
-        return f"{joint}: {what} {abs(value):.4g} {unit} exceeds {limit:.3g} {unit}"
+        shown = _tell_apart(abs(value), limit)
+        return f"{joint}: {what} {shown} {unit} exceeds {limit:.3g} {unit}"
+
+
+def _tell_apart(value: float, limit: float) -> str:
+    """The value with as many digits, three at least, as differ from the limit's."""
+    digits = range(3, 9)
+    shown = [f"{value:.{d}g}" for d in digits]
+    limits = [f"{limit:.{d}g}" for d in digits]
+    return next((a for a, b in zip(shown, limits, strict=True) if a != b), shown[-1])
 
 
 class Guard:

@@ -86,7 +86,7 @@ class PendulumSwingUp(Task):
 
     def build_reference(self, scene: Scene) -> Controller:
         """Pumps energy, then catches with a proportional–derivative law."""
-        arm = _Arm.read(scene)
+        arm = self._arm
         lever, inertia = arm.lever, arm.inertia
         friction = float(scene.simulator.bound.model.dof_frictionloss[0])
 
