@@ -13,7 +13,6 @@ from realworthy.identification.covariance import (
 )
 from realworthy.identification.differences import (
     Colouring,
-    Jacobian,
     colour,
     differentiate,
 )
@@ -24,7 +23,12 @@ from realworthy.identification.levenberg import (
     Minimum,
     minimise,
 )
-from realworthy.identification.linearised import Linearised, begin, linearise
+from realworthy.identification.linearised import (
+    Linearised,
+    begin,
+    linearise,
+    weigh_point,
+)
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
 from realworthy.identification.scan import look_around, mix
@@ -193,13 +197,7 @@ def _fit_a_glimpse(
     few.take_counts(glimpse)
     if glimpse.pieces == few.pieces:
         return end
-    point = begin(few, end.point.z)
-    flat = Jacobian(
-        np.zeros((len(point.residuals), len(z))),
-        np.zeros((len(point.residuals), few.start_count)),
-        (),
-    )
-    return linearise(few, point, flat, prior, settings.outlier)
+    return weigh_point(few, begin(few, end.point.z), prior, settings.outlier)
 
 
 def _is_poor(few: Problem, at: Linearised) -> bool:

@@ -83,6 +83,17 @@ def linearise(
     )
 
 
+def weigh_point(
+    problem: SumOfSquares, point: Point, prior: Prior, outlier: float
+) -> Linearised:
+    """What a point is worth; it takes no derivatives, and promises no step."""
+    rows = len(point.residuals)
+    flat = Jacobian(
+        np.zeros((rows, len(point.z))), np.zeros((rows, problem.start_count)), ()
+    )
+    return linearise(problem, point, flat, prior, outlier)
+
+
 def _find_limit(residuals: Floats, outlier: float) -> float:
     spread = float(np.median(np.abs(residuals))) / 0.6745
     return outlier * max(1.0, spread)

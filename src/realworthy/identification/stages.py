@@ -18,7 +18,6 @@ from realworthy.identification.choice import share
 from realworthy.identification.coordinates import Coordinates
 from realworthy.identification.differences import (
     Colouring,
-    Jacobian,
     colour,
     differentiate,
 )
@@ -38,7 +37,12 @@ from realworthy.identification.levenberg import (
     minimise,
     try_steps,
 )
-from realworthy.identification.linearised import Linearised, begin, linearise
+from realworthy.identification.linearised import (
+    Linearised,
+    begin,
+    linearise,
+    weigh_point,
+)
 from realworthy.identification.normal import Prior
 from realworthy.identification.problem import Problem
 from realworthy.parameters import GaussianBelief, Transform
@@ -172,13 +176,8 @@ def _believe_alike(apart: Apart) -> Prior:
 def weigh(problem: Problem) -> float:
     """How much larger residuals are than white noise at nominal, squared; 1 or more."""
     point = begin(problem, problem.start_z)
-    flat = Jacobian(
-        np.zeros((len(point.residuals), len(point.z))),
-        np.zeros((len(point.residuals), problem.start_count)),
-        (),
-    )
     prior = to_prior(problem, None, point.z)
-    at = linearise(problem, point, flat, prior, _ROUGH.outlier)
+    at = weigh_point(problem, point, prior, _ROUGH.outlier)
     return max(1.0, at.variance * at.inflation)
 
 
