@@ -4,9 +4,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from realworthy.errors import RealworthyError
+from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.recorded import Memory
+from realworthy.tasks.scene import Scene
 from realworthy.tasks.worlds import TaskWorlds
 
 
@@ -27,9 +30,6 @@ class Whole:
         self.last = self.now
         self.now = new
         self.part.count = self.part.count + 1
-
-
-Whole.__module__ = Part.__module__ = "realworthy.tests"  # objects of ours are walked
 
 
 def test_what_comes_into_a_place_is_copied_into_its_tensor():
@@ -67,11 +67,44 @@ def test_owning_again_keeps_the_first_tensor():
     assert whole.now is first
 
 
+class OwnBiped(BipedVelocity):
+    """A task of a user's, in a module of the user's."""
+
+    name = "own_biped"
+
+
+class Hoarder(PendulumSwingUp):
+    """Remembers in a dict, where recorded steps do not look."""
+
+    def prepare(self, scene: Scene) -> None:
+        super().prepare(scene)
+        self.sums = {"height": scene.zeros()}
+
+    def memory(self) -> dict[str, Tensor]:
+        return {**super().memory(), "height": self.sums["height"]}
+
+
+@pytest.mark.parametrize("build", [OwnBiped, BipedVelocity, PendulumSwingUp])
+def test_every_tensor_that_a_task_remembers_is_found(build):
+    worlds = TaskWorlds(build(), 2)
+    found = {id(place.tensor) for place in Memory(worlds).find()}
+    assert all(id(x) in found for x in worlds.task.memory().values())
+    Memory(worlds).check(worlds.task.memory())
+
+
+def test_a_tensor_in_a_dict_is_refused_by_name():
+    worlds = TaskWorlds(Hoarder(), 2)
+    with pytest.raises(RealworthyError, match="height") as caught:
+        Memory(worlds).check(worlds.task.memory())
+    assert "recorded=False" in str(caught.value.hint)
+
+
 @pytest.mark.gpu
-def test_recorded_steps_are_the_same_steps():
+@pytest.mark.parametrize("build", [PendulumSwingUp, OwnBiped])
+def test_recorded_steps_are_the_same_steps(build):
     if not torch.cuda.is_available():
         pytest.skip("there is no CUDA device")
-    check_recorded(PendulumSwingUp, noise=0.0)
+    check_recorded(build, noise=0.0)
 
 
 def check_recorded(build, *, noise: float) -> None:

@@ -6,16 +6,26 @@ same memory every time, so whatever objects remember between two steps is kept i
 after the work, each new tensor is copied into the one it follows.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 
+from realworthy.errors import RealworthyError
 from realworthy.simulators import Simulator
 
 T = TypeVar("T")
+_LIBRARIES = {
+    "numpy",
+    "torch",
+    "mujoco",
+    "mujoco_warp",
+    "warp",
+    *sys.stdlib_module_names,
+}
 _WARM = 3
 """Times that work runs as it is before it is recorded."""
 
@@ -100,6 +110,17 @@ class Memory:
             if isinstance(value, Tensor)
         ]
 
+    def check(self, tensors: Mapping[str, Tensor]) -> None:
+        """Refuses tensors that are kept where they would not be found."""
+        found = {id(place.tensor) for place in self.find()}
+        hidden = [name for name, x in tensors.items() if id(x) not in found]
+        if hidden:
+            raise RealworthyError(
+                f"Recorded steps would not move {', '.join(hidden)}: such a tensor must"
+                " be an attribute, of the task or of an object that the task holds.",
+                hint="Keep it as one, not in a list or dict; or pass recorded=False.",
+            )
+
     def own(self, places: Iterable[Place]) -> None:
         """Gives each place a tensor of its own, with what is there now, for good."""
         for place in places:
@@ -124,17 +145,18 @@ class Memory:
 
 
 def _walk(holder: object) -> Iterator[object]:
-    """The object and those of ours below it, each once; simulators are apart."""
+    """The object and those below it, each once; simulators and libraries' are apart."""
     waiting, seen = [holder], set()
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Simulator) or not hasattr(one, "__dict__"):
-            continue
         if id(one) not in seen:
             seen.add(id(one))
             yield one
-            waiting += [
-                value
-                for value in vars(one).values()
-                if type(value).__module__.startswith("realworthy.")
-            ]
+            waiting += [value for value in vars(one).values() if _is_walked(value)]
+
+
+def _is_walked(value: object) -> bool:
+    """Objects of ours and of users, whose tasks are modules of their own."""
+    if isinstance(value, Simulator | type) or not hasattr(value, "__dict__"):
+        return False
+    return type(value).__module__.partition(".")[0] not in _LIBRARIES

@@ -120,6 +120,8 @@ class TaskWorlds(Environment):
         )
         self.mirror_count = self._mirrors.count
         self._is_recorded = recorded and self.device.type == "cuda"
+        if self._is_recorded:
+            self._memory.check(self._list_memory())
 
         def record(work: Callable[[], T]) -> Callable[[], T]:
             if not self._is_recorded:
