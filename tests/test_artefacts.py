@@ -13,7 +13,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from realworthy.artefacts import check_free, dump_yaml, load, save, to_yaml, writing
+from realworthy.artefacts import (
+    check_free,
+    dump_yaml,
+    load,
+    make_folder,
+    save,
+    to_yaml,
+    writing,
+)
 from realworthy.artefacts.text import parse_yaml
 from realworthy.errors import BadFile, MissingFile, RealworthyError, Unwritable
 
@@ -501,3 +509,14 @@ def test_every_key_is_on_the_page():
         assert missing == set(), kind.__name__
     for choice in (*BeliefText.__args__, *Marginal.__args__):
         assert f"| `{choice.__struct_config__.tag}` |" in PAGE
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path):
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Unwritable, match="it is a file"):
+        make_folder(tmp_path / "file")
+    with pytest.raises(Unwritable, match="file/below"):
+        make_folder(tmp_path / "file" / "below")

@@ -15,7 +15,7 @@ from realworthy.artefacts.reading import (
     read_tree,
 )
 from realworthy.artefacts.text import dump_yaml, to_yaml
-from realworthy.artefacts.writing import check_free, save, writing
+from realworthy.artefacts.writing import check_free, make_folder, save, writing
 
 __all__ = [
     "Migrator",
@@ -24,6 +24,7 @@ __all__ = [
     "check_readable",
     "dump_yaml",
     "load",
+    "make_folder",
     "read_tree",
     "save",
     "to_yaml",

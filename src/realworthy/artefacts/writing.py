@@ -66,6 +66,16 @@ def check_free(path: Path | str, *, overwrite: bool = False) -> None:
         )
 
 
+def make_folder(path: Path | str) -> None:
+    """A folder for what is to be written, and those above it, where there is none."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise Unwritable(path, "it is a file.", hint="Give a folder.") from None
+    except OSError as error:
+        raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
+
+
 def save(path: Path | str, struct: msgspec.Struct, *, overwrite: bool = False) -> None:
     """Writes a Struct as YAML, whole or not at all."""
     with writing(path, overwrite=overwrite) as temporary:

@@ -17,7 +17,7 @@ from realworthy.certification.results import (
     WorstResult,
 )
 from realworthy.certification.statistics import Verdict
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, MissingFile
 from realworthy.realities import Reality
 
 SCHEMA = 1
@@ -81,6 +81,6 @@ def load_certificate(path: Path | str) -> Certificate:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Certificate)
     except FileNotFoundError:
-        raise BadFile(path, "there is no such file.", hint="") from None
+        raise MissingFile(path) from None
     except msgspec.DecodeError as error:
         raise BadFile(path, f"it is no certificate: {error}.", hint="") from None

@@ -69,7 +69,7 @@ class Kept:
         """Makes the folder; answers of the same examination stay."""
         if self._folder is None or self._goes_on:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
+        artefacts.make_folder(self._folder)
         old = [self._folder.parent / name for name in _PAPERS]
         for path in (*self._folder.glob("*.json"), *old):
             path.unlink(missing_ok=True)  # or another policy's verdict would stay

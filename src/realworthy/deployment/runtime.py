@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from realworthy.artefacts import check_free
+from realworthy.artefacts import check_free, make_folder
 from realworthy.deployment.drives import build_drives
 from realworthy.deployment.guarded import Guarded, GuardSettings
 from realworthy.deployment.keeping import (
@@ -113,7 +113,7 @@ def deploy(
     drives = build_drives(contract, info, speed=settings.speed)
     clock = clock or MonotonicClock()
     staging = Staging(settings.staging)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     checks: list[Check] = []
     trials: list[TrialResult] = []
     lates: list[Guarded] = []

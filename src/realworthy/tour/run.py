@@ -12,6 +12,7 @@ from typing import Generic, ParamSpec, TypeVar
 
 import msgspec
 
+from realworthy.artefacts import make_folder
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.certify import CertifySettings, certify
 from realworthy.certification.examine import to_share
@@ -69,7 +70,7 @@ def take_tour(
         raise RealworthyError(
             f"'{folder}' is not empty.", hint="Give the tour a folder of its own."
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with start_processes(2, hint="Close other programs, and try again.") as pool:
         story = _Story(
             ROBOTS[robot], folder, settings or TourSettings(), pool, tell or _ignore
@@ -84,7 +85,7 @@ def try_way(
 
     Only what decides them is done: no diagnosis, no certificate, no trials.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     story = _Story(ROBOTS[robot], folder, settings, None, _ignore)
     if way is Way.CALIBRATED:
         recordings, unseen = story.meet()

@@ -14,7 +14,7 @@ from typing import IO
 
 import numpy as np
 
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, MissingFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar
@@ -68,7 +68,7 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield file
     except FileNotFoundError:
-        raise BadFile(path, "there is no such file.") from None
+        raise MissingFile(path) from None
     except (gzip.BadGzipFile, EOFError):
         raise BadFile(path, "it is not a whole gzip file.") from None
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, MissingFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar, from_json, to_json
@@ -43,7 +43,7 @@ def read(path: Path) -> tuple[Table, Sidecar | None]:
                     )
                 rows.setdefault(channel.id, []).append((message.sequence, message.data))
     except FileNotFoundError:
-        raise BadFile(path, "there is no such file.") from None
+        raise MissingFile(path) from None
     except (McapError, msgspec.MsgspecError, KeyError, EOFError, OSError) as error:
         raise BadFile(path, f"it is not a whole MCAP file ({error}).") from None
     columns: Table = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, MissingFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar, from_json, to_json
@@ -21,7 +21,7 @@ def read(path: Path) -> tuple[Table, Sidecar | None]:
         with np.load(path, allow_pickle=False) as archive:  # an array alone is none
             arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError:
-        raise BadFile(path, "there is no such file.") from None
+        raise MissingFile(path) from None
     except (
         *(ValueError, TypeError, OSError, EOFError, AttributeError),
         zipfile.BadZipFile,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, MissingFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar, from_json, to_json
@@ -25,7 +25,7 @@ def read(path: Path) -> tuple[Table, Sidecar | None]:
     try:
         table = pyarrow.parquet.read_table(path)
     except FileNotFoundError:
-        raise BadFile(path, "there is no such file.") from None
+        raise MissingFile(path) from None
     except (pyarrow.ArrowException, OSError):
         raise BadFile(path, "it is not a Parquet file.") from None
     columns: Table = {}
