@@ -361,5 +361,6 @@ def test_nobody_is_told_of_slow_trials_that_are_not(tmp_path: Path):
     plain = examples.contract("pendulum", ("joint",), "torque", limits={})
     policy = make_policy(tmp_path / "p", plain, lambda step, seen: 0.1)
     told: list[str] = []
-    run(policy, StandIn(reality("pendulum")), tmp_path / "t", tell=told.append)
-    assert any("not slowed" in text for text in told)
+    ran = run(policy, StandIn(reality("pendulum")), tmp_path / "t", tell=told.append)
+    assert any("joint: first trials do not slow it" in text for text in told)
+    assert {trial.speed_share for trial in ran.trials} == {1.0}

@@ -180,6 +180,9 @@ def test_a_urdf_gets_a_motor_per_moving_joint_with_its_effort_limit(tmp_path: Pa
     assert "spin.torque_limit" not in twin.space
     assert twin.space["shoulder.damping"].nominal == pytest.approx(0.3)
     assert twin.space["shoulder.coulomb_friction"].nominal == pytest.approx(0.2)
+    assert {j: sheet.speed_limit for j, sheet in twin.datasheet.items()} == {
+        "shoulder": 3.0
+    }
     assert_same(round_trip(twin, tmp_path / "reacher.twin.yaml"), twin)
 
 

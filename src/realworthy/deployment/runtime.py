@@ -119,8 +119,14 @@ def deploy(
     lates: list[Guarded] = []
     declined = False
     tell(SOFTWARE_STOP)
-    if staging.speed_share < 1 and np.isinf(drives.speed).any():
-        tell("No limit of speed is known: first trials are not slowed. Give --speed.")
+    rapid = zip(drives.commands, drives.speed, strict=True)
+    free = [name.removesuffix(".command") for name, v in rapid if np.isinf(v)]
+    if staging.speed_share < 1 and free:
+        them = "it" if len(free) == 1 else "them"
+        tell(
+            f"No limit of speed is known for {', '.join(free)}: first trials do not"
+            f" slow {them}. Give --speed."
+        )
     with real_time(settings.real_time) as refused:
 
         def guard() -> Guarded:
@@ -144,7 +150,8 @@ def deploy(
                 tell(f"{'ok' if check.passed else 'NO'}  {check.name}: {check.text}")
         ready = not declined and all(check.passed for check in checks)
         for number in range(1, settings.trials + 1) if ready else ():
-            share = staging.speed_share
+            can_slow = len(free) < len(drives.commands)
+            share = staging.speed_share if can_slow else 1.0
             wish = f"run trial {number} at {share:.0%} of its speed"
             if not _agrees(confirm, staging, wish):
                 declined = True

@@ -26,6 +26,7 @@ from realworthy.twins.sources import (
     load_spec,
 )
 from realworthy.twins.twin import ParameterText, Provenance, Twin
+from realworthy.twins.urdf import read_datasheet
 
 SCHEMA = 1
 SUFFIX = ".twin.yaml"
@@ -74,6 +75,7 @@ def load_twin(reference: str | Path) -> Twin:
             model=path.name,
             folder=path.parent,
             reference=text,
+            datasheet=read_datasheet(path),
         )
     if os.path.exists(path):
         raise RealworthyError(
@@ -128,6 +130,7 @@ def _from_file(path: Path) -> Twin:
     except MissingFile as error:
         problem = f"its model '{file.model}' is not there."
         raise BadFile(path, problem, hint=error.hint) from None
+    stated = base.datasheet if base else read_datasheet(path.parent / file.model)
     is_name = base is not None or file.model.startswith(MENAGERIE_PREFIX)
     twin = Twin(
         name=file.name,
@@ -139,7 +142,7 @@ def _from_file(path: Path) -> Twin:
         sources=tuple(file.sources),
         actuators={**(base.actuators if base else {}), **file.actuators},
         table=base.table if base and file.table is None else file.table,
-        datasheet={**(base.datasheet if base else {}), **file.datasheet},
+        datasheet={**stated, **file.datasheet},
         parameters={**(base.parameters if base else {}), **file.parameters},
         belief_text=file.belief,
         provenance=file.provenance,
