@@ -92,9 +92,11 @@ class Block:
         *,
         places: Sequence[int],
         skipped_rows: int,
+        has_short_delays: bool,
     ) -> None:
         """`sources`, `channels` and `places` (which track of the crowd) by piece."""
         self.pieces, self._crowd = tuple(pieces), crowd
+        self._has_short_delays = has_short_delays
         self.row_count = pieces[0].row_count
         # the start row itself is no residual: it enters as the prior of the start
         self._kept = slice(
@@ -140,6 +142,7 @@ class Block:
         out = np.empty((pairs, len(self._columns), self.kept_rows))
         blown = np.zeros(pairs, dtype=bool)
         player = self._crowd.get(slab)
+        player.has_short_delays = self._has_short_delays
         for begin in range(0, pairs, slab):
             index = np.minimum(np.arange(begin, begin + slab), pairs - 1)
             candidate, piece = np.divmod(index, piece_count)

@@ -126,6 +126,7 @@ def calibrate(
         names = work.done.choice.names if work.done.choice else []
         is_loop = bool(find_loops(rough)) and parameters is None
         problem = wide.with_space(lengthen_steps(rough) if is_loop else rough, names)
+        problem = problem.with_short_delays()
         fit_settings = FIT if is_loop else settings.fit
         part = _fit(problem, wide, fit_settings, work, follow)
         if part is not None:
@@ -331,7 +332,12 @@ def _fit(
     if rough and rough.is_alone and problem.seconds < _MOST * whole:
         fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings)
     else:
-        fit = fit_own(problem, weight=weight, settings=settings)
+        fit = fit_own(
+            problem,
+            weight=weight,
+            settings=settings,
+            is_enough=lambda fit: _is_hiding(fit, work),
+        )
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
         if _is_hiding(fit, work):
             offsets = {p.name for p in problem.space if p.kind == "sensor_bias"}

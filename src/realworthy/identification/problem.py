@@ -68,6 +68,7 @@ class Problem(SumOfSquares):
         self.sources = [_describe(track, noise) for track in self.tracks]
         """Tracks with what is known of their states and noise."""
         self._velocities, self._skip = velocities, skip
+        self._has_short_delays = False
         self._crowds = _gather(self.tracks, thread_count)
         self.start_count = (
             2 * max(len(track.joints) for track in self.tracks) * estimate_starts
@@ -111,6 +112,17 @@ class Problem(SumOfSquares):
         """The same problem with one piece out of `every`; it counts for itself."""
         first = min(every // 2, len(self.pieces) - 1)
         return self._with_pieces(self.pieces[first::every])
+
+    def with_short_delays(self) -> "Problem":
+        """The same problem, delays below a time step being what they are.
+
+        MuJoCo makes them whole steps, so that residuals jump where a delay begins, and
+        are flat from there. From afar that helps to notice one; near the answer it
+        stands in the way. It counts for itself.
+        """
+        other = copy.copy(self)
+        other._has_short_delays = True
+        return other._with_pieces(self.pieces)
 
     def glimpsed(self, seconds: float) -> "Problem":
         """The same problem with the liveliest so many seconds of each piece alone.
@@ -243,6 +255,7 @@ class Problem(SumOfSquares):
             self._crowds[pieces[0].recording][0],
             places=[self._crowds[piece.recording][1] for piece in pieces],
             skipped_rows=round(self._skip * rate),
+            has_short_delays=self._has_short_delays,
         )
 
     def _channels(self, piece: Piece) -> list[Channel]:

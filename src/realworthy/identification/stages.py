@@ -7,7 +7,7 @@ near.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,6 +63,8 @@ _LOOSER = 2.0
 _MUCH, _END = 1.2, 0.05
 """Reduced χ² from which a fit may stand at a wrong end of a range, and how near to an
 end it then is, as a share of the range."""
+_SAVED = 0.9
+"""Share of what it left, squared, below which another beginning is followed."""
 _ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
 _REWEIGHTED, _STEPS = 3, LeastSquaresSettings(iterations=4, share=1e-3)
 """How often recordings are weighed anew, and the steps that are taken in between."""
@@ -250,13 +252,18 @@ def _average(rmse: dict[str, dict[str, float]]) -> float:
 
 
 def fit_own(
-    problem: Problem, *, weight: float | None, settings: LeastSquaresSettings
+    problem: Problem,
+    *,
+    weight: float | None,
+    settings: LeastSquaresSettings,
+    is_enough: Callable[[Fit], bool],
 ) -> Fit:
     """Every number from nominal, encoder offsets held near zero.
 
     `weight` is how much larger residuals are than white noise, squared, where a rough
     fit came before: what is believed of offsets then has its due weight among thousands
-    of rows that say the same thing. None: nominal may be far off.
+    of rows that say the same thing. None: nominal may be far off. A first answer that
+    `is_enough` is not improved.
     """
     z = problem.start_z
     prior = believe(problem, z, weight or 1.0)
@@ -264,6 +271,8 @@ def fit_own(
         weight, fit = 1.0, _fit(problem, prior, settings)
     else:
         fit = polish(problem, z, prior, settings, colouring=_colour(problem, z))
+    if is_enough(fit):
+        return fit
     fit = _leave_ends(problem, fit, prior, settings)
     found = fit.weight
     has_offsets = any(p.kind == "sensor_bias" for p in problem.space)
@@ -280,7 +289,8 @@ def _leave_ends(
     """The better of a fit that leaves much, and one that begins amid its ranges.
 
     A slack drive answers late: a fit may have taken a delay for softness, and stand at
-    no delay, from where every small step is worse.
+    no delay, from where every small step is worse. A few pieces tell whether another
+    beginning is worth a whole fit.
     """
     low, high = problem.coordinates.lower, problem.coordinates.upper
     with np.errstate(invalid="ignore"):  # numbers without ends stand at none
@@ -289,7 +299,15 @@ def _leave_ends(
     stands &= np.isfinite(high - low) & ((share < _END) | (share > 1 - _END))
     if fit.reduced_chi2 < _MUCH or not stands.any():
         return fit
+    few = problem.thinned(max(1, len(problem.pieces) // _FEW))
     z = np.where(stands, middle, fit.z)
+    roughly = replace(_ROUGH, is_rough=True)
+    tried = minimise(few, z, prior, roughly, colouring=_colour(few, z)).at
+    stayed = weigh_point(few, begin(few, fit.z), prior, settings.outlier)
+    problem.take_counts(few)
+    if tried.variance > _SAVED * stayed.variance:
+        return fit
+    z = tried.point.z
     again = polish(problem, z, prior, settings, colouring=_colour(problem, z))
     return _add(
         *((again, fit) if again.reduced_chi2 < fit.reduced_chi2 else (fit, again))

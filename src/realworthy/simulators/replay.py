@@ -6,6 +6,7 @@ given the commands that were sent before it, as a delay would still be carrying 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,6 +26,7 @@ from realworthy.simulators.base import (
 )
 from realworthy.simulators.inputs import Encoders, Inputs, choose_inputs
 from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
+from realworthy.simulators.short_delays import mixing
 from realworthy.simulators.simulator import Outcome
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.layout import Layout
@@ -181,6 +183,9 @@ class Replayer:
         self._encoders = Encoders(self.simulator, self.track.joints)
         self.offset: Floats | None = None
         """(worlds, inputs) added to what was sent; nothing where None."""
+        self.has_short_delays = True
+        """Whether delays below a time step are what they are; else whole steps, as
+        MuJoCo makes them."""
 
     def load(self, track: Track | Sequence[Track]) -> None:
         """Takes other tracks of the same bound twin and joints."""
@@ -221,7 +226,8 @@ class Replayer:
         )
         control = joined.rows[first][:, None] + np.arange(int(at.max()))
         control = np.minimum(control, joined.last_substeps[which][:, None])
-        played = self._advance(control, at)
+        before = np.maximum(control - 1, joined.first_substeps[which][:, None])
+        played = self._advance(control, before, at)
         return Played(*played, simulator.outcomes())
 
     def _start(
@@ -261,9 +267,15 @@ class Replayer:
         return sent + self.offset.reshape(len(sent), *(1,) * (sent.ndim - 2), -1)
 
     def _advance(
-        self, control: NDArray[np.intp], at: NDArray[np.intp]
+        self,
+        control: NDArray[np.intp],
+        before: NDArray[np.intp],
+        at: NDArray[np.intp],
     ) -> tuple[Floats, Floats]:
-        """Simulates in chunks and keeps the joints at the substeps `at`."""
+        """Simulates in chunks and keeps the joints at the substeps `at`.
+
+        `control` and `before` say which commands are sent, and which were just before.
+        """
         simulator, joints = self.simulator, len(self.track.joints)
         shape = (*at.shape, joints)
         position, velocity = np.empty(shape), np.empty(shape)
@@ -273,13 +285,17 @@ class Replayer:
         velocity[started] = np.broadcast_to(qvel[:, None, self._dofs], shape)[started]
         width = qpos.shape[1] + qvel.shape[1] + self._tracks.control.shape[1]
         chunk = max(1, _ROOM // (len(at) * width))
-        for begin in range(0, control.shape[1], chunk):
-            part = control[:, begin : begin + chunk]
-            qs, vs = simulator.rollout(self.sent(part))
-            world, row = np.nonzero((at > begin) & (at <= begin + part.shape[1]))
-            place = at[world, row] - begin - 1
-            position[world, row] = qs[world, place][:, self._qpos]
-            velocity[world, row] = vs[world, place][:, self._dofs]
+        with mixing(simulator) if self.has_short_delays else nullcontext() as share:
+            for begin in range(0, control.shape[1], chunk):
+                part = slice(begin, begin + chunk)
+                sent = self.sent(control[:, part])
+                if share is not None:
+                    sent += share[:, None] * (self.sent(before[:, part]) - sent)
+                qs, vs = simulator.rollout(sent)
+                world, row = np.nonzero((at > begin) & (at <= begin + sent.shape[1]))
+                place = at[world, row] - begin - 1
+                position[world, row] = qs[world, place][:, self._qpos]
+                velocity[world, row] = vs[world, place][:, self._dofs]
         return self._encoders.measure(position, velocity)
 
 
