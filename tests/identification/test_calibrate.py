@@ -20,6 +20,7 @@ from realworthy.recordings import Recording
 from realworthy.robots import play
 from realworthy.twins import Twin, load_twin, save_twin
 from tests.identification.conftest import FIVE, draw_truth, multisine, play_hidden
+from tests.identification.test_directions import TRUTH, record_braked, write_braked
 
 SEED = 3
 
@@ -64,6 +65,32 @@ def test_the_twin_comes_back_from_its_file_with_belief_and_lineage(
     assert hashes == [r.sha256() for r in record(joint_file)]
     assert "mujoco" in again.provenance.versions
     assert again.provenance.parent == joint.reference
+
+
+def test_brakes_that_can_be_exchanged_are_told_together(tmp_path: Path):
+    """Truths are 0.3 and 0.35 N·m·s/rad, the twin has 0.2 and 0.3: the sum is 0.65."""
+    file = write_braked(tmp_path, limit=50.0)
+    found = calibrate(load_twin(file), record_braked(file, 2))
+    drive, joint = found["joint.kd"], found["joint.damping"]
+    assert drive.mean + joint.mean == pytest.approx(0.65, rel=0.01)
+    assert joint.mean == 0.3  # as published
+    for one, other in ((drive, joint), (joint, drive)):
+        assert one.verdict is Verdict.ONLY_IN_COMBINATION
+        assert one.partners == (other.name,)
+    assert abs(drive.mean - 0.3) < 1.6449 * drive.sd
+    assert abs(joint.mean - 0.35) < 1.6449 * joint.sd
+    (said,) = [w for w in found.warnings if w.startswith("Told only together")]
+    assert "joint.damping with joint.kd (held at 0.3 N·m·s/rad, as given)" in said
+    assert found.twin.belief.sd["joint.kd"] < 0.01  # beside a damping that is held
+    assert found["joint.kp"].verdict is Verdict.IDENTIFIED
+
+
+def test_brakes_that_a_limit_tells_apart_are_both_found(tmp_path: Path):
+    file = write_braked(tmp_path, limit=1.0)
+    found = calibrate(load_twin(file), record_braked(file, 2))
+    for name, truth in TRUTH.items():
+        assert found[name].verdict is Verdict.IDENTIFIED
+        assert abs(found[name].mean - truth) < 3 * found[name].sd
 
 
 def test_a_twin_that_is_right_is_called_so(joint: Twin, joint_file: Path):

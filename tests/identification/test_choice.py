@@ -94,9 +94,10 @@ def test_numbers_that_nothing_tells_are_left_out(joint: Twin, joint_file: Path):
         seed=1,
     )
     names = choose_parameters(joint)
-    kept, _ = keep_told(Problem(joint, moving, names))
-    assert {"joint.kp", "joint.coulomb_friction", "joint.armature"} <= set(kept)
-    kept, left = keep_told(Problem(joint, still, names))
-    assert "joint.armature" not in kept
-    verdicts = {one.name: one.verdict for one in left}
+    found = keep_told(Problem(joint, moving, names))
+    kept = {"joint.kp", "joint.coulomb_friction", "joint.armature"}
+    assert kept <= set(found.names)
+    found = keep_told(Problem(joint, still, names))
+    assert "joint.armature" not in found.names
+    verdicts = {one.name: one.verdict for one in found.left_out}
     assert verdicts["joint.armature"] is Verdict.NOT_EXCITED

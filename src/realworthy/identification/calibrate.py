@@ -15,8 +15,15 @@ from realworthy.errors import BadRecording
 from realworthy.gap.measure import is_finger
 from realworthy.identification.ahead import ADDS_UP, GROWS, compare_ahead
 from realworthy.identification.apart import Servo, find_servos
+from realworthy.identification.brakes import pair_brakes, restore_brakes
 from realworthy.identification.calibration import Calibration, Estimate
-from realworthy.identification.choice import choose_parameters, keep_told, share
+from realworthy.identification.choice import (
+    Choice,
+    choose_parameters,
+    find_untold,
+    keep_told,
+    share,
+)
 from realworthy.identification.cutting import Pieces, cut_recordings
 from realworthy.identification.division import Division, divide
 from realworthy.identification.fit import Fit
@@ -123,16 +130,21 @@ def calibrate(
         rough, wide = _begin(
             closed, division, joints, parameters, settings, work, follow
         )
-        names = work.done.choice.names if work.done.choice else []
+        choice = work.done.choice
+        assert choice is not None  # `_begin` has made it
+        names = choice.names
         is_loop = bool(find_loops(rough)) and parameters is None
         problem = wide.with_space(lengthen_steps(rough) if is_loop else rough, names)
         problem = problem.with_short_delays()
         fit_settings = FIT if is_loop else settings.fit
-        part = _fit(problem, wide, fit_settings, work, follow)
+        given = twin if parameters is None else None
+        part = _fit(problem, wide, fit_settings, work, follow, given)
         if part is not None:
             break
     follow(0.85, "replaying what was held out")
-    fitted = widen(problem, np.array(part.z), np.array(part.covariance_z), _folds(part))
+    fitted = widen(
+        problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
+    )
     estimates = _list_estimates(twin, problem, fitted, work)
     belief = _add_unseen(rough, fitted.belief, estimates)
     calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
@@ -212,10 +224,10 @@ def _begin(
         twin, names = _settle_form(twin, wide, work, follow)
     shared = () if parameters else share(twin, names)
     servos = find_servos(twin, joints) if shared else None
+    if parameters is None:
+        brakes = [d for kd, d in pair_brakes(twin, joints) if kd in names]
+        names = tuple(dict.fromkeys((*names, *brakes)))
     if servos:
-        brakes = [servo.name_of("damping") for servo in servos]
-        brakes = [n for n in brakes if n not in names and twin.space[n].nominal > 0]
-        names = (*names, *brakes)
         if work.done.rough is None:
             follow(0.05, "fitting joints one by one")
             work.done.rough = _fit_alone(twin, division, names, servos, joints, follow)
@@ -238,20 +250,28 @@ def _begin(
     rough = twin.with_values(work.done.rough.values) if work.done.rough else twin
     if work.done.choice is None:
         follow(0.25, "asking what the recordings tell")
-        kept, left = names, ()
+        told = Choice(tuple(names))
         if parameters is None and not find_loops(rough):  # forms were chosen unseen
             problem = wide.with_space(rough, names)
             if work.done.rough and work.done.rough.weight is None:
                 work.done.rough.weight = weigh(problem)
             few = problem.thinned(min(_FEW, len(problem.pieces)))
             weight = (work.done.rough.weight if work.done.rough else None) or 1.0
-            kept, left = keep_told(
+            told = keep_told(
                 few,
                 noise_factor=float(np.sqrt(weight)),
                 count_factor=len(problem.pieces) / len(few.pieces),
             )
-        out = [LeftOutPart(x.name, x.verdict, x.sd, list(x.partners)) for x in left]
-        work.done.choice = ChoicePart(list(kept), out)
+        out = [
+            LeftOutPart(x.name, x.verdict, x.sd, list(x.partners))
+            for x in told.left_out
+        ]
+        work.done.choice = ChoicePart(
+            list(told.names),
+            out,
+            list(told.shift_sd_z),
+            [list(own) for own in told.partners],
+        )
         work.save()
     return rough, wide
 
@@ -320,8 +340,12 @@ def _fit(
     settings: LeastSquaresSettings,
     work: Progress,
     follow: Follow,
+    given: Twin | None,
 ) -> FitPart | None:
-    """The fit; None where `work` has changed what should be fitted."""
+    """The fit; None where `work` has changed what should be fitted.
+
+    `given` is the twin as published where what is fitted was not named.
+    """
     if work.done.fit is not None:
         return work.done.fit
     follow(0.3, f"fitting {len(problem.space)} numbers")
@@ -339,14 +363,20 @@ def _fit(
             is_enough=lambda fit: _is_hiding(fit, work),
         )
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
+        offsets = {p.name for p in problem.space if p.kind == "sensor_bias"}
+        told = {n: x for n, x in fit.e.items() if n not in offsets}
         if _is_hiding(fit, work):
-            offsets = {p.name for p in problem.space if p.kind == "sensor_bias"}
-            told = {n: x for n, x in fit.e.items() if n not in offsets}
             work.choose_anew(told, fit.weight)
             return None
         is_last = wide.is_servo or wide.is_ahead
         if not is_last and fit.reduced_chi2 > _LACKS**2:
             work.look_ahead()
+            return None
+        untold = find_untold(problem, fit) if given and work.may_cut else ()
+        if given and untold:
+            pairs = [p for p in pair_brakes(given, wide.joints) if p[1] in untold]
+            told = restore_brakes(given, pairs, told)
+            work.choose_anew(told, fit.weight, cut=True)
             return None
     follow(0.7, "leaving experiments out")
     folds = leave_out(problem, fit, prior, settings.outlier, at=at)

@@ -15,6 +15,8 @@ from realworthy.errors import RealworthyError
 from realworthy.gap.measure import is_finger
 from realworthy.identification.covariance import eliminate_starts
 from realworthy.identification.differences import differentiate
+from realworthy.identification.directions import sharpen
+from realworthy.identification.fit import Fit
 from realworthy.identification.inertials import list_inertials
 from realworthy.identification.linearised import begin
 from realworthy.identification.problem import Problem
@@ -32,7 +34,8 @@ _OF_DRIVES = {
 }
 """Kind of command → numbers of its drive, the more important first.
 
-A drive's `kd` brakes as the joint's `damping` does: the first that is there counts.
+A drive's `kd` brakes as the joint's `damping` does: the first that is there counts, the
+other is asked for last (see `brakes`).
 """
 _ONE_LINK = 2
 """Inertial numbers of a single link, centre and mass: they tell all that its rotor
@@ -42,6 +45,14 @@ _WORTH = 0.5
 _OFFSET, _BELIEVED = 0.15, 9.0
 """[rad] up to which recordings must tell an encoder's offset, and what is believed of
 it before, as information in that unit: fits hold offsets within 0.05 rad."""
+
+_NEAR, _IMITATED = 4.0, 30.0
+"""Reduced χ² up to which a fit says what it does not tell, and times that not knowing
+the others widens a number (others make up 99.9 % of its answer)."""
+_CROWDED = 1.5
+"""Times by which one more number may widen those that are hardly known before it."""
+_TOGETHER = 0.5
+"""Correlation from which two numbers can be exchanged."""
 
 
 def choose_parameters(
@@ -117,61 +128,116 @@ class LeftOut:
     name: str
     verdict: Verdict
     sd: float
-    """What these recordings could tell of it, in its unit."""
+    """What these recordings tell of it beside the fitted ones, in its unit."""
     partners: tuple[str, ...] = ()
     """Fitted numbers with which it can be exchanged."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which numbers are fitted, and what the others may do to them."""
+
+    names: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    shift_sd_z: tuple[float, ...] = ()
+    """By how much a fitted number may be off, in z, because others are held: these are
+    believed to within their own size, and to what the recordings tell of them."""
+    partners: tuple[tuple[str, ...], ...] = ()
+    """Those others, where a fitted number can be exchanged with them."""
+
+
 def keep_told(
     problem: Problem, *, noise_factor: float = 1.0, count_factor: float = 1.0
-) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
-    """Names that these recordings tell, looked at around nominal, and the others.
+) -> Choice:
+    """What these recordings tell, looked at around nominal, and what they do not.
 
     Greedy in the order of the space. Residuals are `noise_factor` times the noise, and
     there will be `count_factor` times as many of them.
     """
-    z, bounds = problem.start_z, problem.coordinates
+    z, bounds, names = problem.start_z, problem.coordinates, problem.space.names
     point = begin(problem, z)
-    jacobian = differentiate(problem, z, point.starts)
+    jacobian = sharpen(problem, point, differentiate(problem, z, point.starts))
     response = eliminate_starts(jacobian.by_z, jacobian.by_start, problem.runs)
     information = response.T @ response * count_factor / noise_factor**2
-    wanted = bounds.tolerance(z, _WORTH) / bounds.slope(z)
-    wanted = np.where(wanted > 0, wanted, _WORTH * bounds.scale)
+    wanted = _find_worth(problem, z)
     is_offset = np.array([p.kind == "sensor_bias" for p in problem.space])
-    wanted = np.where(is_offset, _OFFSET, wanted)
     scaled = information * np.outer(wanted, wanted)  # sd of 1 is just worth it
     known = scaled + np.diag(np.where(is_offset, _BELIEVED, 0.0))
-    kept: list[int] = []
-    left = []
-    for i, name in enumerate(problem.space.names):
-        tried = [*kept, i]
-        covariance = _invert(known[np.ix_(tried, tried)])
-        alone = 1 / np.sqrt(max(scaled[i, i], 1e-300))
-        is_known = covariance is not None and np.diag(covariance).max() <= 1
-        if alone <= 1 and is_known:
-            kept = tried
+    alone = 1 / np.sqrt(np.maximum(np.diag(scaled), 1e-300))
+    kept, most = list[int](), np.ones(1)  # largest variances, the next number's last
+    for i in range(len(names)):
+        covariance = _invert(known[np.ix_([*kept, i], [*kept, i])])
+        if alone[i] > 1 or covariance is None or (np.diag(covariance) > most).any():
             continue
-        slope, is_seen = float(bounds.slope(z)[i]), alone <= 1
-        sd = min(float(wanted[i] * alone), float(bounds.scale[i]))
+        kept.append(i)
+        most = np.append(np.maximum(1.0, _CROWDED**2 * np.diag(covariance)), 1.0)
+    believed = scaled + np.diag(np.where(is_offset, _BELIEVED, _WORTH**2))
+    joint = _invert(believed)
+    held = _invert(believed[np.ix_(kept, kept)])
+    assert joint is not None  # all is believed to some extent
+    assert held is not None
+    left = []
+    for i in sorted(set(range(len(names))) - set(kept)):
+        is_seen = bool(alone[i] <= 1)
+        sd = min(float(wanted[i] * np.sqrt(joint[i, i])), float(bounds.scale[i]))
         left.append(
             LeftOut(
-                name=name,
+                name=names[i],
                 verdict=Verdict.ONLY_IN_COMBINATION if is_seen else Verdict.NOT_EXCITED,
-                sd=slope * sd,
-                partners=_find_partners(problem, scaled, kept, i) if is_seen else (),
+                sd=float(bounds.slope(z)[i]) * sd,
+                partners=_find_partners(names, joint, i, kept) if is_seen else (),
             )
         )
-    return tuple(problem.space.names[i] for i in kept), tuple(left)
+    more = np.maximum(0.0, np.diag(joint)[kept] - np.diag(held))
+    seen = [names.index(one.name) for one in left if one.partners]
+    return Choice(
+        names=tuple(names[i] for i in kept),
+        left_out=tuple(left),
+        shift_sd_z=tuple((wanted[kept] * np.sqrt(more)).tolist()),
+        partners=tuple(_find_partners(names, joint, i, seen) for i in kept),
+    )
 
 
 def _find_partners(
-    problem: Problem, scaled: Floats, kept: Sequence[int], i: int
+    names: Sequence[str], covariance: Floats, i: int, others: Sequence[int]
 ) -> tuple[str, ...]:
-    """Those kept numbers that answer most like number i, three at most."""
-    size = np.sqrt(np.maximum(np.diag(scaled), 1e-300))
-    alike = {k: abs(scaled[i, k]) / (size[i] * size[k]) for k in kept}
-    order = sorted(alike, key=lambda k: -alike[k])
-    return tuple(problem.space.names[k] for k in order[:3] if alike[k] > 0.3)
+    """Those of `others` whose errors go with those of number i, three at most."""
+    sd = np.sqrt(np.diag(covariance))
+    together = {k: abs(covariance[i, k]) / (sd[i] * sd[k]) for k in others}
+    order = sorted(together, key=lambda k: -together[k])
+    return tuple(names[k] for k in order[:3] if together[k] > _TOGETHER)
+
+
+def find_untold(problem: Problem, fit: Fit) -> tuple[str, ...]:
+    """Numbers that others imitate, and of which a fit does not know half their size.
+
+    None where the fit leaves much: its derivatives are those of a wrong place. Numbers
+    at an end of their range, and offsets, which are believed, do not count.
+    """
+    if fit.reduced_chi2 > _NEAR:
+        return ()
+    bounds = problem.coordinates
+    sd = np.sqrt(np.diag(fit.covariance_z))
+    alone = 1 / np.sqrt(np.diag(np.linalg.inv(fit.covariance_z)))
+    wanted = _find_worth(problem, fit.z)
+    slack = 1e-6 * bounds.scale
+    inside = (bounds.lower + slack < fit.z) & (fit.z < bounds.upper - slack)
+    return tuple(
+        p.name
+        for i, p in enumerate(problem.space)
+        if sd[i] > max(wanted[i], _IMITATED * alone[i])
+        and inside[i]
+        and p.kind != "sensor_bias"
+    )
+
+
+def _find_worth(problem: Problem, z: Floats) -> Floats:
+    """(d,) sd in z up to which a number is worth fitting."""
+    bounds = problem.coordinates
+    wanted = bounds.tolerance(z, _WORTH) / bounds.slope(z)
+    wanted = np.where(wanted > 0, wanted, _WORTH * bounds.scale)
+    is_offset = np.array([p.kind == "sensor_bias" for p in problem.space])
+    return np.where(is_offset, _OFFSET, wanted)
 
 
 def _invert(matrix: Floats) -> Floats | None:

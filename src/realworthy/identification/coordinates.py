@@ -11,6 +11,8 @@ from realworthy.parameters import Parameter, ParameterSpace, Transform
 Floats = NDArray[np.float64]
 _REACH = 7.0
 """Furthest a log or logit coordinate goes: a factor of 1,100, or 0.1 % from an end."""
+_SLACK = 1e-9
+"""Share of a range within which a value lies on its end."""
 _INSIDE = 4.0
 """Where a logit coordinate starts when its value lies on the end of its box."""
 _TYPICAL = {
@@ -52,9 +54,16 @@ class Coordinates:
         return np.clip(z, self.lower, self.upper)
 
     def from_z(self, z: Floats) -> Floats:
-        """(…, d) coordinates as values within the bounds of the space."""
+        """(…, d) coordinates as values within the bounds of the space.
+
+        What rounding left beside an end is that end: a delay of 1e-50 s would be one of
+        a whole time step.
+        """
         e = self.space.from_z(z)
-        return np.clip(e, self.space.lower, self.space.upper)
+        lower, upper = self.space.lower, self.space.upper
+        slack = _SLACK * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+        e = np.where(e < lower + slack, lower, e)
+        return np.where(e > upper - slack, upper, e)
 
     def slope(self, z: Floats) -> Floats:
         """(d,) |de/dz|, to carry a standard deviation from z to e."""

@@ -13,9 +13,11 @@ from realworthy.identification.covariance import (
 )
 from realworthy.identification.differences import (
     Colouring,
+    Jacobian,
     colour,
     differentiate,
 )
+from realworthy.identification.directions import sharpen
 from realworthy.identification.fit import Fit
 from realworthy.identification.levenberg import (
     Ending,
@@ -106,7 +108,11 @@ def polish(
     found = minimise(problem, z, prior, settings, colouring=colouring)
     longest, found = _lengthen(problem, found, prior, settings)
     at, diverged = found.at, problem.diverged_count - blown
-    covariance, inflation = estimate_covariance(longest, at)
+    count = longest.evaluation_count
+    sharp = sharpen(longest, at.point, at.jacobian)
+    if longest is not problem:
+        problem.evaluation_count += longest.evaluation_count - count
+    covariance, inflation = estimate_covariance(longest, at, sharp)
     return Fit(
         space=problem.space,
         z=at.point.z,
@@ -126,14 +132,18 @@ def polish(
     )
 
 
-def estimate_covariance(problem: SumOfSquares, at: Linearised) -> tuple[Floats, float]:
-    """(d, d) covariance of z at a minimum, and its inflation by lasting residuals."""
-    root = np.sqrt(at.weights)[:, None]
-    jacobian = at.jacobian
-    sensitivity = eliminate_starts(
-        root * jacobian.by_z, root * jacobian.by_start, problem.runs
-    )
-    information = at.equations.information()
+def estimate_covariance(
+    problem: SumOfSquares, at: Linearised, sharp: Jacobian | None = None
+) -> tuple[Floats, float]:
+    """(d, d) covariance of z at a minimum, and its inflation by lasting residuals.
+
+    Derivatives as the search had them take errors of differences for knowledge where
+    numbers can be exchanged; `sharp` ones at that point do not.
+    """
+    jacobian, root = sharp or at.jacobian, np.sqrt(at.weights)[:, None]
+    by_z, by_start = root * jacobian.by_z, root * jacobian.by_start
+    sensitivity = eliminate_starts(by_z, by_start, problem.runs)
+    information = sensitivity.T @ sensitivity + at.equations.believed
     return compute_covariance(
         information, sensitivity, at.rho, problem.series, at.variance
     )

@@ -48,6 +48,7 @@ class NormalEquations:
         a = jacobian.by_z * root[:, None]
         b = jacobian.by_start * root[:, None]
         r = residuals * root
+        self.believed = prior.precision
         self.zz = a.T @ a + prior.precision
         self.gradient_z = a.T @ r + prior.precision @ (z - prior.mean)
         self.zs = np.array([a[run].T @ b[run] for run in runs])

@@ -35,6 +35,8 @@ class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What servos have, where there are any."""
     is_fitted: bool = False
     """Whether these are numbers of a first fit, after which others are told."""
+    is_cut: bool = False
+    """Whether numbers that such a fit did not tell were left out since."""
 
 
 class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,6 +53,10 @@ class ChoicePart(msgspec.Struct, forbid_unknown_fields=True):
 
     names: list[str]
     left_out: list[LeftOutPart]
+    shift_sd_z: list[float] = []
+    """By name: how far others that are held may shift it."""
+    partners: list[list[str]] = []
+    """By name: those others."""
 
 
 class FitPart(msgspec.Struct, forbid_unknown_fields=True):
@@ -110,12 +116,28 @@ class Progress:
         self.done = ProgressFile(schema=done.schema, key=done.key, is_ahead=True)
         self.save()
 
-    def choose_anew(self, values: dict[str, float], weight: float) -> None:
-        """Asks again what the recordings tell, around a first fit."""
+    @property
+    def may_cut(self) -> bool:
+        """Whether numbers that a fit does not tell can still be left out."""
         rough = self.done.rough
-        assert rough is not None  # it had led there
+        return rough is None or not (rough.is_cut or rough.form)
+
+    def choose_anew(
+        self, values: dict[str, float], weight: float, *, cut: bool = False
+    ) -> None:
+        """Asks again what the recordings tell, around a first fit.
+
+        `cut`: because it did not tell what it was to tell; that is done once.
+        """
+        rough = self.done.rough or RoughPart({}, None)
         values = rough.values | values
-        self.done.rough = replace(rough, values=values, weight=weight, is_fitted=True)
+        self.done.rough = replace(
+            rough,
+            values=values,
+            weight=weight,
+            is_fitted=True,
+            is_cut=cut or rough.is_cut,
+        )
         self.done.choice = None
         self.save()
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.identification.apart import KINDS, Apart, Servo
+from realworthy.identification.brakes import restore_brakes
 from realworthy.identification.choice import share
 from realworthy.identification.coordinates import Coordinates
 from realworthy.identification.differences import (
@@ -21,6 +22,7 @@ from realworthy.identification.differences import (
     colour,
     differentiate,
 )
+from realworthy.identification.directions import sharpen
 from realworthy.identification.fit import Fit
 from realworthy.identification.least_squares import (
     collect_warnings,
@@ -76,6 +78,8 @@ _ALIKE, _LATE = 0.7, 0.01
 _NEAR, _LEVEL = 0.2, 0.01
 """sd of a number (as a logarithm) and of a table's height [m] around what joints by
 themselves say."""
+_SLIGHT = 1.02
+"""Times the error that may be made for the sake of published dampings."""
 _REFINED, _DAMPINGS = 2, np.array([0.01, 0.1, 1.0])
 """Steps that are taken from there at most, and dampings that are tried."""
 _WHOLE, _JUDGES = 10.0, 30
@@ -137,6 +141,9 @@ def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -
         errors = apart.rmse(z)
     values = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
     values = _choose_better(problem, start, values)
+    pairs = [(s.name_of("kd"), s.name_of("damping")) for s in servos]
+    published = restore_brakes(problem.twin, pairs, values)
+    values = _choose_better(problem, values, published, _SLIGHT)
     by_recording = np.sqrt(np.mean(errors**2, axis=1))
     usual = float(np.median(by_recording))
     strange = np.flatnonzero(by_recording > _STRANGE * usual)
@@ -146,14 +153,20 @@ def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -
 
 
 def _choose_better(
-    problem: Problem, first: dict[str, float], second: dict[str, float]
+    problem: Problem,
+    first: dict[str, float],
+    second: dict[str, float],
+    worse: float = 1.0,
 ) -> dict[str, float]:
-    """Values with which the whole twin predicts recordings better."""
+    """The second values unless the whole twin predicts recordings worse with them.
+
+    By more than `worse` times the error with the first.
+    """
     wider = problem.spread(_WHOLE, _JUDGES)
     vectors = [problem.space.vector(values) for values in (first, second)]
     values = wider.residuals(problem.coordinates.to_z(np.stack(vectors))).values
     errors = [_average(wider.rmse(row)) for row in values]
-    return second if errors[1] < errors[0] else first
+    return second if errors[1] < worse * errors[0] else first
 
 
 def _settle(
@@ -216,7 +229,8 @@ def refine(
         error, point = reached, taken.point
     problem.take_counts(wider)
     found = Minimum(at, Ending.CONVERGED, tuple(trace))
-    covariance, inflation = estimate_covariance(problem, at)
+    sharp = sharpen(problem, at.point, at.jacobian)
+    covariance, inflation = estimate_covariance(problem, at, sharp)
     fit = Fit(
         space=problem.space,
         z=at.point.z,

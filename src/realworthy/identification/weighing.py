@@ -10,7 +10,7 @@ from realworthy.identification.calibration import Estimate
 from realworthy.identification.division import Division
 from realworthy.identification.leaving_out import LeftOut
 from realworthy.identification.problem import Problem
-from realworthy.identification.progress_file import FitPart
+from realworthy.identification.progress_file import ChoicePart, FitPart
 from realworthy.identification.verdicts import Verdict
 from realworthy.parameters import GaussianBelief, ParameterSpace
 
@@ -50,13 +50,24 @@ class Weighed:
     covariance_z: Floats
     is_effective: NDArray[np.bool_]
     space: ParameterSpace
+    shift_sd_z: Floats
+    """(d,) by how much each may be off because others are held; the belief, which
+    holds them too, goes without."""
+    held: tuple[tuple[str, ...], ...]
+    """By number: those others that it can be exchanged with."""
 
     @property
     def belief(self) -> GaussianBelief:
         return GaussianBelief(self.space, self.z, self.covariance_z)
 
 
-def widen(problem: Problem, z: Floats, covariance_z: Floats, folds: LeftOut) -> Weighed:
+def widen(
+    problem: Problem,
+    z: Floats,
+    covariance_z: Floats,
+    folds: LeftOut,
+    choice: ChoicePart,
+) -> Weighed:
     """The fit's covariance, each sd no less than folds scatter; correlations stay.
 
     Where nothing was told, no wider than a scale of z.
@@ -66,7 +77,14 @@ def widen(problem: Problem, z: Floats, covariance_z: Floats, folds: LeftOut) -> 
     widest = _WIDEST * problem.coordinates.scale
     factor = np.minimum(np.maximum(1.0, ratio), widest / np.maximum(sd, 1e-300))
     wider = covariance_z * np.outer(factor, factor)
-    return Weighed(z, wider, ratio > _EFFECTIVE, problem.space)
+    return Weighed(
+        z,
+        wider,
+        ratio > _EFFECTIVE,
+        problem.space,
+        np.array(choice.shift_sd_z or np.zeros(len(z))),
+        tuple(map(tuple, choice.partners)) or ((),) * len(z),
+    )
 
 
 def judge(problem: Problem, found: Weighed, i: int, *, before: float) -> Estimate:
@@ -74,21 +92,24 @@ def judge(problem: Problem, found: Weighed, i: int, *, before: float) -> Estimat
     bounds, parameter = problem.coordinates, problem.space.parameters[i]
     slope = float(bounds.slope(found.z)[i])
     sd = np.sqrt(np.diag(found.covariance_z))
+    total = min(np.hypot(sd[i], found.shift_sd_z[i]), _WIDEST * bounds.scale[i])
     alone = slope / np.sqrt(np.linalg.inv(found.covariance_z)[i, i])
     tolerance = float(bounds.tolerance(found.z, _TOLERANCE)[i])
     slack = 1e-6 * bounds.scale[i]
-    is_open = sd[i] > _OPEN * _WIDEST * bounds.scale[i]  # `widen` kept it from more
+    is_open = total > _OPEN * _WIDEST * bounds.scale[i]  # `widen` kept it from more
     partners: tuple[str, ...] = ()
     if not bounds.lower[i] + slack < found.z[i] < bounds.upper[i] - slack:
         verdict = Verdict.AT_BOUND
-    elif slope * sd[i] <= tolerance and not is_open:
+    elif slope * total <= tolerance and not is_open:
         verdict = Verdict.IDENTIFIED
     elif alone <= tolerance:
         verdict = Verdict.ONLY_IN_COMBINATION
         correlation = np.abs(found.covariance_z[i]) / (sd[i] * sd)
         order = [int(k) for k in np.argsort(-correlation) if k != i]
-        close = [k for k in order if correlation[k] > 0.5] or order[:1]
-        partners = tuple(problem.space.names[k] for k in close[:3])
+        close = [problem.space.names[k] for k in order if correlation[k] > 0.5]
+        is_shifted = found.shift_sd_z[i] > sd[i]
+        partners = (*found.held[i], *(() if is_shifted else close))[:3]
+        partners = partners or tuple(problem.space.names[k] for k in order[:1])
     else:
         verdict = Verdict.NOT_EXCITED
     return Estimate(
@@ -96,7 +117,7 @@ def judge(problem: Problem, found: Weighed, i: int, *, before: float) -> Estimat
         unit=parameter.unit,
         before=before,
         mean=float(bounds.from_z(found.z)[i]),
-        sd=slope * float(sd[i]),
+        sd=slope * float(total),
         verdict=verdict,
         partners=partners,
         is_effective=bool(found.is_effective[i]) and verdict is not Verdict.AT_BOUND,
@@ -140,6 +161,7 @@ def describe_doubts(
             f"{100 * part.outlier_share:.0f} % of residuals were held back as "
             "outliers: contacts, stalls, or an effect that the twin lacks."
         )
+    said += _describe_held(estimates)
     effective = [e.name for e in estimates if e.is_effective]
     if effective:
         what = "experiments are" if part.by_experiment else "pieces are"
@@ -149,6 +171,23 @@ def describe_doubts(
             "ones. Their sd is what folds scatter by."
         )
     return tuple(said)
+
+
+def _describe_held(estimates: Sequence[Estimate]) -> list[str]:
+    """Numbers that are told only with others, and where they are held."""
+    pairs = [
+        f"{e.name} with {' and '.join(e.partners) or 'others'} "
+        f"(held at {e.mean:.3g} {e.unit}, "
+        f"{'as given' if e.mean == e.before else f'given as {e.before:.3g}'})"
+        for e in estimates
+        if not e.is_fitted and e.verdict is Verdict.ONLY_IN_COMBINATION
+    ]
+    if not pairs:
+        return []
+    return [
+        f"Told only together: {_list(pairs)}. What was fitted is right for what is "
+        "held; no single number of these is known by itself."
+    ]
 
 
 def suggest(estimates: Sequence[Estimate], division: Division) -> tuple[str, ...]:
