@@ -130,3 +130,14 @@ def test_a_glimpse_is_where_joints_move(double: Twin):
     assert piece.row_count == 400
     assert piece.first == pytest.approx(700, abs=100)  # looked for in quarters
     assert problem.glimpsed(20.0).pieces == problem.pieces
+
+
+def test_fronts_begin_where_their_pieces_do(double: Twin):
+    _, recording = drop(double, 1)
+    problem = Problem(double, recording, NAMES, noise=0.01, horizon=0.6)
+    fronts = problem.fronts(0.5)
+    assert [p.first for p in fronts.pieces] == [p.first for p in problem.pieces]
+    assert {p.row_count for p in fronts.pieces} == {problem.pieces[0].row_count // 2}
+    turned = fronts.of_pieces(range(len(fronts.pieces))[::-1])
+    starts = np.arange(len(turned.pieces))[:, None] * np.ones(problem.start_count)
+    assert (problem.sort_starts(starts, turned) == starts[::-1]).all()

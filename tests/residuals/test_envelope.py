@@ -29,6 +29,13 @@ def test_the_gate_is_whole_inside_and_closes_outside():
     assert gate[2] < 1e-5
 
 
+def test_room_moves_every_edge_away_from_its_middle():
+    wide = square().widen(1.5)
+    x = np.array([[1.5, 0.0], [0.0, 3.0], [0.75, 0.0]])
+    assert wide.distance(x) == pytest.approx([1.0, 1.0, 0.5])
+    assert wide.reach == pytest.approx(4.5)
+
+
 def test_inputs_never_seen_together_are_outside():
     random = np.random.default_rng(0)
     first = random.normal(size=4000)

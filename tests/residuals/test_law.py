@@ -48,6 +48,20 @@ def test_every_joint_of_every_world_sees_itself_alone():
     assert out.gate == pytest.approx(np.array([[1, 1], [1, 0]]), abs=1e-6)
 
 
+def test_errors_are_weighed_by_the_stiffness_of_each_joint():
+    known = damper(joints=("a", "b"))
+    description = msgspec.structs.replace(
+        known.description, signals=("velocity", "error"), stiffness=(2.0, 0.5)
+    )
+    law = build_law(
+        Residual(description=description, ensemble=known.ensemble), timestep=0.01
+    )
+    signals = np.array([[[0.0, 0.3], [0.0, 0.3]]])  # the head is on the second
+    out = law.step(signals, law.start(signals))
+    assert out.force[0] == pytest.approx([-0.5 * 2.0 * 0.3, -0.5 * 0.5 * 0.3])
+    assert out.history[0, :, 0, 1] == pytest.approx([0.3, 0.3])  # kept in rad
+
+
 def test_history_is_kept_at_the_residuals_own_period():
     law = build_law(damper(history=3), timestep=0.005)
     signals = np.zeros((1, 1, 2))

@@ -53,6 +53,9 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path):
     path.write_text(text.replace("history: 2", "history: 3"))
     with pytest.raises(BadFile, match=r"has 4 inputs and 1 outputs.* has 6 and 1"):
         load_residual(path)
+    path.write_text(text.replace("stiffness: []", "stiffness: [1.0, 2.0]"))
+    with pytest.raises(BadFile, match=r"1 joints and 2 numbers of stiffness"):
+        load_residual(path)
     path.write_text(text + "smoothness: 1\n")
     with pytest.raises(BadFile, match=r"no key 'smoothness'"):
         load_residual(path)

@@ -52,7 +52,9 @@ _FIRST_STEPS = 4
 """Iterations after which one of several starts is chosen."""
 _LONGER, _WORSE = (2.0, 3.0), 1.05
 """Lengths of pieces to go on with, and how much larger their reduced χ² may be."""
-_SOON = 12
+_FRONT = 0.5
+"""Share of their rows on which pieces find their starts, where errors of them grow."""
+_SOON = 25
 """Iterations in which a fit to longer pieces must converge."""
 _WIDE = 5.0
 """Scales of z that a prior is wide where there is neither belief nor box."""
@@ -105,7 +107,7 @@ def polish(
     """
     began = time.perf_counter() if began is None else began
     evaluated, blown = counts or (problem.evaluation_count, problem.diverged_count)
-    found = minimise(problem, z, prior, settings, colouring=colouring)
+    found = _settle(problem, z, prior, settings, colouring)
     longest, found = _lengthen(problem, found, prior, settings)
     at, diverged = found.at, problem.diverged_count - blown
     count = longest.evaluation_count
@@ -257,6 +259,33 @@ def _colour_anew(
     return colour(few, exact)
 
 
+def _settle(
+    problem: Problem,
+    z: Floats,
+    prior: Prior,
+    settings: LeastSquaresSettings,
+    colouring: Colouring | None = None,
+) -> Minimum:
+    """Least squares from z; where errors of starts grow, fronts of pieces come first.
+
+    Measured velocities are poor starts there: the end of a piece has many minima in
+    them, its front has one.
+    """
+    if not (problem.horizon.grows and problem.start_count and settings.iterations):
+        return minimise(problem, z, prior, settings, colouring=colouring)
+    fronts = problem.fronts(_FRONT)
+    point = minimise(fronts, z, prior, settings, colouring=colouring).at.point
+    problem.take_counts(fronts)
+    return minimise(
+        problem,
+        point.z,
+        prior,
+        settings,
+        colouring=colouring,
+        starts=problem.sort_starts(point.starts, fronts),
+    )
+
+
 def _lengthen(
     problem: Problem, found: Minimum, prior: Prior, settings: LeastSquaresSettings
 ) -> tuple[Problem, Minimum]:
@@ -268,7 +297,7 @@ def _lengthen(
     longest = problem
     for factor in _LONGER if problem.horizon.grows and settings.iterations else ():
         longer = problem.cut_anew(factor * problem.horizon.seconds)
-        tried = minimise(longer, found.at.point.z, prior, soon)
+        tried = _settle(longer, found.at.point.z, prior, soon)
         problem.take_counts(longer)
         worse = tried.at.variance > _WORSE * found.at.variance
         if worse or tried.ending is not Ending.CONVERGED:

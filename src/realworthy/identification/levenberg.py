@@ -102,11 +102,16 @@ def minimise(
     settings: LeastSquaresSettings,
     *,
     colouring: Colouring | None = None,
+    starts: Floats | None = None,
 ) -> Minimum:
-    """Least squares from z; every piece's start begins where it was measured."""
-    point = begin(problem, z)
+    """Least squares from z; every piece's start begins where it was measured.
+
+    (pieces, k) `starts` are better guesses of them, and estimated on from there.
+    """
+    point = begin(problem, z, starts)
     trace: list[Iteration] = []
-    damping, reach, limit, near = _FIRST, settings.step, np.inf, False
+    damping, reach, limit = _FIRST, settings.step, np.inf
+    near = starts is not None
     while True:
         jacobian = differentiate(
             problem,

@@ -46,9 +46,10 @@ class Linearised:
         return float(1 + 2 * np.abs(self.rho).sum())
 
 
-def begin(problem: SumOfSquares, z: Floats) -> Point:
-    """z with every start as measured."""
-    starts = np.zeros((len(problem.runs), problem.start_count))
+def begin(problem: SumOfSquares, z: Floats, starts: Floats | None = None) -> Point:
+    """z with every start as measured, or where (pieces, k) `starts` say."""
+    if starts is None:
+        starts = np.zeros((len(problem.runs), problem.start_count))
     return Point(z, starts, problem.residuals(z[None], starts[None]).values[0])
 
 

@@ -150,6 +150,23 @@ class Problem(SumOfSquares):
         again = [p for p in self._cut(seconds) if p.recording in present]
         return self._with_pieces(again)
 
+    def fronts(self, share: float) -> "Problem":
+        """The same problem with the first rows of each piece alone, a share of them.
+
+        Starts stay where they are; it counts for itself.
+        """
+        return self._with_pieces(
+            [
+                replace(p, row_count=max(1, int(share * p.row_count)))
+                for p in self.pieces
+            ]
+        )
+
+    def sort_starts(self, starts: Floats, other: "Problem") -> Floats:
+        """(pieces, k) starts of the same pieces of another problem, in this order."""
+        places = {(p.recording, p.first): i for i, p in enumerate(other.pieces)}
+        return starts[[places[p.recording, p.first] for p in self.pieces]]
+
     def spread(self, seconds: float, most: int) -> "Problem":
         """The same problem in about `most` pieces of another length.
 

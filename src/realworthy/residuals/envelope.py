@@ -1,6 +1,6 @@
 """Where a learned term may be believed: near what it was trained on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import array_api_compat as api
 import numpy as np
@@ -44,6 +44,16 @@ class Envelope:
         )
         of_ellipsoid = xp.sqrt(xp.sum(white * white, axis=1)) / self.reach
         return xp.maximum(of_box, of_ellipsoid)
+
+    def widen(self, room: float) -> "Envelope":
+        """The same shapes about the same middles, `room` times as large."""
+        middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
+        return replace(
+            self,
+            lower=middle - room * half,
+            upper=middle + room * half,
+            reach=room * self.reach,
+        )
 
     def gate(self, inputs: Array) -> Array:
         """(rows,) 1 inside, towards 0 outside."""

@@ -7,7 +7,7 @@ import array_api_compat as api
 
 from realworthy.errors import RealworthyError
 from realworthy.residuals.arrays import Array, constant
-from realworthy.residuals.residual import Residual
+from realworthy.residuals.residual import Residual, weigh_signals
 
 _WAYS = {"position": -1.0, "velocity": 0.0, "error": 1.0}
 """How a signal differed in the past, per distance that the joint has moved since."""
@@ -37,6 +37,7 @@ class Law:
         self.timestep = timestep
         period, slots = residual.description.period, residual.description.history
         self._stride = 1 if slots == 1 else _count_steps(period, timestep)
+        self._weights = weigh_signals(residual.description)[:, None, :]
 
     def start(self, signals: Array) -> Array:
         """History of (worlds, joints, signals) that began from nothing.
@@ -64,7 +65,7 @@ class Law:
         xp = api.array_namespace(signals)
         described, ensemble = self.residual.description, self.residual.ensemble
         kept = xp.concat([signals[:, :, None, :], history[:, :, :-1, :]], axis=2)
-        seen = kept[:, :, :: self._stride, :]
+        seen = kept[:, :, :: self._stride, :] * constant(self._weights, signals)
         worlds, joints = signals.shape[0], signals.shape[1]
         alone = described.scope == "joint"
         rows = worlds * joints if alone else worlds

@@ -9,6 +9,7 @@ import numpy as np
 
 from realworthy.artefacts import check_free, load, save, writing
 from realworthy.errors import BadFile, MissingFile
+from realworthy.residuals.arrays import Floats
 from realworthy.residuals.ensemble import Ensemble
 from realworthy.residuals.envelope import Envelope
 
@@ -48,6 +49,9 @@ class ResidualFile(
     """[s] between the inputs of the history."""
     history: int = 1
     """Inputs of each signal, now included, newest first."""
+    stiffness: tuple[float, ...] = ()
+    """(joints) [N·m/rad or N/m] that multiply the errors, so that one function serves
+    servos of unlike gains; none: errors are seen as they are."""
     gain: float = 1.0
     """Multiplies the force; 0 where held-out recordings spoke against it."""
     file: str = ""
@@ -101,8 +105,22 @@ def count_inputs(description: ResidualFile) -> int:
     return joints * len(description.signals) * description.history
 
 
+def weigh_signals(description: ResidualFile) -> Floats:
+    """(joints, signals) that multiply signals before the ensemble sees them."""
+    weights = np.ones((len(description.joints), len(description.signals)))
+    if description.stiffness and "error" in description.signals:
+        weights[:, description.signals.index("error")] = description.stiffness
+    return weights
+
+
 def _check(residual: Residual, path: Path) -> None:
     described, ensemble = residual.description, residual.ensemble
+    if len(described.stiffness) not in (0, len(described.joints)):
+        raise BadFile(
+            path,
+            f"it has {len(described.joints)} joints and {len(described.stiffness)}"
+            " numbers of stiffness.",
+        )
     wanted = count_inputs(described)
     outputs = 1 if described.scope == "joint" else len(described.joints)
     found = len(ensemble.centre), ensemble.heads.shape[-1]

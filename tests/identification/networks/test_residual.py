@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,7 +16,7 @@ from realworthy.identification.networks import (
     residual_dynamics,
     residual_torque,
 )
-from realworthy.identification.networks.missing import label_forces
+from realworthy.identification.networks.missing import add_stiffness, label_forces
 from realworthy.realities.effects import Effect
 from realworthy.recordings import Recording
 from realworthy.residuals import Residual, load_residual, save_residual
@@ -81,6 +82,16 @@ def test_a_residual_helps_unseen_motions_and_is_saved(folder: Path, tmp_path: Pa
     unseen = [play_hidden(hidden, 40, DRAG, seconds=3.0)]
     found = compare_residual(twin, unseen, read, horizon=0.3)
     assert found.with_residual < 0.6 * found.without
+
+
+def test_servos_of_unlike_gains_share_a_function_of_their_torque(folder: Path):
+    twin = load_twin(folder / "servos.xml")
+    described = add_stiffness(twin, residual_torque(["b", "a"], period=0.004))
+    assert described.stiffness == pytest.approx((6.0, 12.0))
+    kept = add_stiffness(twin, msgspec.structs.replace(described, stiffness=(1.0, 1.0)))
+    assert kept.stiffness == (1.0, 1.0)
+    motors = load_twin(folder / "two.xml")
+    assert add_stiffness(motors, residual_torque(["a", "b"])).stiffness == ()
 
 
 def test_an_exact_twin_gets_no_residual(folder: Path):

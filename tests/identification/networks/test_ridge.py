@@ -33,6 +33,20 @@ def test_outside_of_what_was_seen_nothing_is_claimed(ensemble):
     assert gate.max() < 1e-3
 
 
+def test_there_is_room_for_a_motion_as_bold_as_the_boldest():
+    def spanning(width: float) -> Rows:
+        x = np.linspace(-width, width, 400)[:, None]
+        return Rows(inputs=x, force=x)
+
+    alone = fit_ensemble([spanning(1.0)]).envelope
+    assert alone.upper == pytest.approx(1.0)
+    bold = fit_ensemble([spanning(1.0), spanning(1.0), spanning(1.25)]).envelope
+    # 1.25 against the others' ellipsoid, whose edge holds 99.5 % of ±1
+    assert bold.upper == pytest.approx(1.25 * 1.25 / 0.995, rel=0.01)
+    wild = fit_ensemble([spanning(1.0), spanning(9.0)]).envelope
+    assert wild.upper == pytest.approx(1.5 * 9.0)
+
+
 def test_members_agree_where_data_are_and_disagree_where_none_are():
     half = [make_rows(seed) for seed in range(4)]
     gap = [

@@ -7,6 +7,7 @@ from local cubics, minus what the twin's own drives and friction deliver.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,11 +16,12 @@ from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import States, estimate_states
 from realworthy.recordings import Recording
 from realworthy.residuals import ResidualFile
-from realworthy.residuals.residual import Signal
+from realworthy.residuals.residual import Signal, weigh_signals
 from realworthy.simulators.inverse import missing_torques
 from realworthy.simulators.replay import Track, lay_out_all
-from realworthy.twins import BoundTwin, Twin
+from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.layout import Layout
+from realworthy.twins.writers.actuators import is_position_servo
 
 Floats = NDArray[np.float64]
 _EDGE = 0.03
@@ -33,7 +35,7 @@ class Labelled:
     track: Track
     states: States
     inputs: Floats
-    """(rows, joints, slots, signals), newest slot first."""
+    """(rows, joints, slots, signals) as the ensemble sees them, newest slot first."""
     force: Floats
     """(rows, joints) [N·m or N] missing."""
 
@@ -68,6 +70,23 @@ def find_columns(bound: BoundTwin, description: ResidualFile) -> list[int]:
             )
         columns.append(int(bound.model.actuator_ctrladr[actuator]))
     return columns
+
+
+def add_stiffness(twin: Twin, description: ResidualFile) -> ResidualFile:
+    """The description with the stiffness of its joints' servos, where all have one.
+
+    What a drive lacks goes with its torque: friction under load does, and an error of
+    one size is another torque on every joint.
+    """
+    if "error" not in description.signals or description.stiffness:
+        return description
+    bound = bind(twin)
+    model, layout = bound.model, Layout(bound)
+    actuators = [layout.actuator(joint) for joint in description.joints]
+    if not all(is_position_servo(model, i) for i in actuators):
+        return description
+    found = layout.gears[actuators] ** 2 * model.actuator_gainprm[actuators, 0]
+    return msgspec.structs.replace(description, stiffness=tuple(found.tolist()))
 
 
 def stack_signals(
@@ -115,6 +134,6 @@ def _label(track: Track, description: ResidualFile) -> Labelled:
     return Labelled(
         track=track,
         states=states,
-        inputs=np.moveaxis(signals[back], 1, 2),
+        inputs=np.moveaxis(signals[back] * weigh_signals(description), 1, 2),
         force=force[:, chosen],
     )

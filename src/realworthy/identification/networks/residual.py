@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
 from realworthy.identification.networks.effect import ResidualForce
-from realworthy.identification.networks.missing import Labelled, label_forces
+from realworthy.identification.networks.missing import (
+    Labelled,
+    add_stiffness,
+    label_forces,
+)
 from realworthy.identification.networks.ridge import (
     RidgeSettings,
     Rows,
@@ -43,8 +47,9 @@ def residual_torque(
     """What drives lack, without torque labels: each joint sees its own errors alone.
 
     One function for all joints (they should have like drives), so that it cannot learn
-    how links couple. The default history is 100 ms. `period` must be a whole number of
-    the twin's time steps.
+    how links couple. Servos of the twin may differ in their gains: `fit_residual`
+    multiplies errors by them. The default history is 100 ms. `period` must be a whole
+    number of the twin's time steps.
     """
     return ResidualFile(
         joints=tuple(joints),
@@ -85,6 +90,7 @@ def fit_residual(
             " left out to judge it.",
             hint="Record another motion, or cut this one with crop.",
         )
+    description = add_stiffness(twin, description)
     labelled = label_forces(twin, recordings, description)
     fold_count = min(settings.fold_count, len(labelled))
     errors = {gain: [] for gain in (0.0, *_GAINS)}

@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.residuals import Ensemble
-from realworthy.residuals.envelope import surround
+from realworthy.residuals.envelope import Envelope, surround
 
 Floats = NDArray[np.float64]
 _SEEN = 0.995
-_FLOOR = 0.05
-"""Share of the labels' rms below which disagreement never counts."""
+_FLOOR = 0.25
+"""Share of the labels' rms below which disagreement never counts: a force known to a
+quarter leaves far less error than none."""
+_ROOM = 1.5
+"""How many times as large as what was seen an envelope becomes at most."""
 _MARGIN = 1.2
 
 
@@ -47,6 +50,7 @@ def fit_ensemble(
     x = np.concatenate([rows.inputs for rows in recordings])
     force = np.concatenate([rows.force for rows in recordings])
     bare = _draw(x, force.shape[1], settings, random)
+    bare = replace(bare, envelope=_enclose(recordings))
     penalty = _choose_penalty(bare, recordings, settings)
     heads = []
     for member in range(settings.member_count):
@@ -98,6 +102,21 @@ def _draw(
         force_limit=np.ones(output_count),
         envelope=surround(x),
     )
+
+
+def _enclose(recordings: Sequence[Rows]) -> Envelope:
+    """Around all rows, with room for a motion that goes as far as the boldest did.
+
+    Each recording is held against the envelope of the others: motions of one kind leave
+    each other's edges by a little, and a gate that closes there lets a world drift
+    further out. A recording that is alone gives no room.
+    """
+    inputs = [rows.inputs for rows in recordings]
+    room = 1.0
+    for i in range(len(inputs) if len(inputs) > 1 else 0):
+        others = surround(np.concatenate(inputs[:i] + inputs[i + 1 :]))
+        room = max(room, float(others.distance(inputs[i]).max()))
+    return surround(np.concatenate(inputs)).widen(min(room, _ROOM))
 
 
 def _choose_penalty(
