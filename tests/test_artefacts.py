@@ -154,6 +154,27 @@ def test_folders_and_devices_are_refused(tmp_path: Path):
         check_free(tmp_path / ("x" * 300))
 
 
+def test_a_folder_that_takes_no_files_is_said_at_once(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Unwritable, match="file is a file, not a folder"):
+        check_free(tmp_path / "file" / "deep" / "a.csv")
+    check_free(tmp_path / "new" / "deep" / "a.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_of_somebody_else_is_said_at_once(tmp_path: Path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(Unwritable, match="Permission denied"):
+        check_free(tmp_path / "new" / "a.csv")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc")
+def test_where_there_is_no_disk_is_said_at_once():
+    with pytest.raises(Unwritable, match=r"/proc/junit\.xml: No such file"):
+        check_free("/proc/junit.xml")
+
+
 def test_long_names_are_fine(tmp_path: Path):
     name = "x" * 240 + ".csv.gz"
     with writing(tmp_path / name) as temporary:

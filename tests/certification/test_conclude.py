@@ -10,12 +10,13 @@ from realworthy.certification.conclude import conclude
 from realworthy.certification.examine import judge_episodes, make_case, to_share
 from realworthy.certification.finding import Aspect, Finding, Mark
 from realworthy.certification.parts import Ran
-from realworthy.certification.results import CellResult, Group
+from realworthy.certification.results import CellResult, Group, Level, MarginResult
 from realworthy.certification.statistics import Verdict
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite import Budgets, Cell, Suite
 from realworthy.certification.testcases import to_junit
 from realworthy.errors import RealworthyError
+from realworthy.reports.certificate_words import say_margin
 from tests.certification.certificates import certify_cells
 
 
@@ -180,3 +181,24 @@ def test_junit_holds_what_the_certificate_does(balancing: Subject):
     assert "seed 4, start 7" in str(failure.text)
     assert root.find(".//testcase[@name='engine drake']/skipped") is not None
     assert root.find(".//testcase[@name='weak']/failure") is None
+
+
+def test_where_everyday_play_fails_nothing_is_praised(balancing: Subject):
+    everyday = make_cell("everyday", Verdict.FAIL, group="everyday", successes=0)
+    cells = (
+        everyday,
+        make_cell("sapien", Verdict.PASS, group="engine", successes=0, count=8),
+        make_cell("late", Verdict.FAIL, successes=0),
+    )
+    levels = (Level(value=0.005, share=to_share(0, 40)),)
+    margin = MarginResult(
+        name="delay", unit="s", largest=None, failing=0.005, levels=levels
+    )
+    ran = Ran(cells=cells, coverage=None, margins=(margin,), worst=None)
+    found = conclude(balancing, Suite(), (), ran, None)
+    assert found.grade is None
+    assert found.cells[1].verdict is Verdict.INSUFFICIENT
+    assert found.reasons == ("everyday: 0 of 64.", "late: 0 of 64.")
+    assert found.margins[0].failing is None
+    assert found.margins[0].skipped == "everyday play fails already."
+    assert say_margin(found.margins[0], 0.8).startswith("Not told: everyday")

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from multiprocessing import active_children
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +49,24 @@ def test_one_that_dies_is_a_mistake_with_a_hint():
     ):
         pool.submit(os._exit, 1).result()
     assert raised.value.hint == HINT
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path: Path):
+    """Its processes load it anew, and would start processes themselves."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from realworthy.certification.processes import start_processes\n"
+        "with start_processes(2, hint='Close other programs.') as pool:\n"
+        "    print(pool.submit(abs, -1).result())\n"
+    )
+    told = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120
+    )
+    assert told.returncode == 1
+    assert told.stdout == ""
+    last = told.stderr.strip().splitlines()[-2:]
+    assert "could not begin" in last[0]
+    assert 'if __name__ == "__main__":' in last[1]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])

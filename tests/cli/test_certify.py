@@ -126,6 +126,23 @@ def test_a_policy_of_another_robot(run: Run, drive: Path):
     assert "'cartpole_balance' does not fit twin 'arm'" in told.err
 
 
+def test_a_task_of_another_robot(run: Run, drive: Path):
+    found = run("certify", drive, "--task", "reach")
+    assert found.status == 2
+    assert (
+        "Task 'reach' does not fit drive.onnx, a policy for 'drive_velocity' on twin "
+        "'diffdrive': " in found.err
+    )
+    assert "Leave out --task for 'drive_velocity'" in found.err
+
+
+def test_a_task_that_there_is_not(run: Run, drive: Path):
+    found = run("certify", drive, "--task", "nope")
+    assert found.status == 2
+    assert found.err.startswith("UnknownName: Realworthy has no task 'nope'.\n")
+    assert "pendulum" in found.err
+
+
 def test_a_pendulum_is_not_swung_up_on_four_legs(run: Run, drive: Path):
     told = run("certify", "drive.onnx", "--task", "pendulum", "--twin", "quadruped")
     assert told.status == 2

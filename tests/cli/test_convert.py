@@ -127,8 +127,8 @@ def test_an_output_that_is_a_file(run: Run, write: Write):
     write("run.csv", swing_csv())
     write("out", "mine")
     run("convert", "run.csv", "--output", "out").check_mistake(
-        "Unwritable: Cannot write out/run.csv: File exists.\n"
-        "  Choose a folder that you may write to, on a disk with room.\n"
+        "Unwritable: Cannot write out/run.csv: out is a file, not a folder.\n"
+        "  Give a folder, or another name.\n"
     )
 
 

@@ -25,6 +25,11 @@ def test_numbers_have_four_digits(value: float | None, text: str):
     assert number(value).plain == text
 
 
+def test_numbers_have_digits_down_to_their_sd():
+    assert number(0.583483, 3.42e-05).plain == "0.58348"
+    assert number(0.583483, 0.1).plain == "0.5835"
+
+
 @pytest.mark.parametrize(
     ("ends", "text"),
     [

@@ -120,3 +120,11 @@ def test_an_existing_recording_is_not_replaced(run: Run, write: Write, tmp_path:
     told = run("record", "sway.csv", *EASY)
     assert told.status == 2
     assert "recording.yaml: it exists already" in told.err
+
+
+def test_a_stand_in_has_no_key(run: Run, tmp_path: Path):
+    sway(tmp_path / "sway.csv")
+    run("record", "sway.csv", *EASY, "--key", "nope").check_mistake(
+        "RealworthyError: sim:pendulum_1_easy is a stand-in in this process, which has "
+        "no key.\n  Leave out --key; robots on the wire have one.\n"
+    )

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from realworthy.tour import ROBOTS
+
+from .conftest import Run
+
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_tour_with_all_its_processes(tmp_path: Path):
@@ -43,3 +47,24 @@ def is_empty(group: int) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_help_names_every_robot(run: Run):
+    told = " ".join(run("tour", "--help").out.split())
+    *names, last = sorted(ROBOTS)
+    assert f"Which robot: {', '.join(names)} or {last}." in told
+
+
+def test_a_stopped_tour_says_what_stays(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def stop(_robot: str, *, folder: Path, **_: object) -> None:
+        (folder / "recordings").mkdir(parents=True)
+        (folder / "motion.csv").write_text("time\n")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("realworthy.tour.take_tour", stop)
+    told = run("tour", "--output", "t")
+    assert told.status == 130
+    assert told.out == "t keeps motion.csv, recordings. You may remove it.\n"
+    assert told.err == "Stopped.\n"

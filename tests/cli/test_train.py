@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from realworthy.policies.policy import load_contract
 
 from .conftest import Run
@@ -39,6 +41,17 @@ def test_an_unknown_task_names_the_nearest(run: Run, tmp_path: Path):
     assert told.status == 2
     assert "has no task 'pendulumm'" in told.err
     assert "pendulum" in told.err
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:63"])
+def test_a_device_that_is_not_there_leaves_no_folder(
+    run: Run, tmp_path: Path, device: str
+):
+    told = run("train", "pendulum", "--output", "r", "--device", device, *SHORT)
+    assert told.status == 2
+    assert f"There is no device '{device}'.\n  There" in told.err
+    assert "cpu" in told.err.splitlines()[1]
     assert not (tmp_path / "r").exists()
 
 

@@ -65,6 +65,11 @@ def test_mistakes(run: Run):
     )
     told = run("view", "pendulum", "--port", "99999")
     assert "there is no such port" in told.err
+    for host in ("nope.invalid", "192.0.2.1"):  # no name, and not of this machine
+        told = run("view", "pendulum", "--host", host)
+        assert told.status == 2
+        assert f"Cannot serve on {host}: " in told.err
+        assert "Try: --host 127.0.0.1, or 0.0.0.0" in told.err
     told = run("view", "pendulm")
     assert "Nearest: 'pendulum'" in told.err
     told = run("view", "pendulum", "--policy", "none.onnx")

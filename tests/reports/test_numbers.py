@@ -29,6 +29,22 @@ def test_three_digits(value: float, text: str):
 
 
 @pytest.mark.parametrize(
+    ("value", "sd", "text"),
+    [
+        (0.583483, 3.42e-05, "0.58348"),
+        (0.583502, 3.42e-05, "0.5835"),
+        (0.583483, 0.1, "0.583"),
+        (1234.56, 0.02, "1,234.56"),
+        (0.5, None, "0.5"),
+        (0.5, 0.0, "0.5"),
+        (0.0, 1e-5, "0"),
+    ],
+)
+def test_digits_go_down_to_the_sd(value: float, sd: float | None, text: str):
+    assert str(Number(value, sd=sd)) == text
+
+
+@pytest.mark.parametrize(
     ("share", "text"),
     [
         (0.513, "51"),

@@ -245,3 +245,8 @@ def test_a_step_with_tensors_does_not_wait_for_the_gpu():
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert simulator.array("time")[0] == 0.0
+
+
+def test_a_device_that_is_not_there_is_named_beside_those_that_are():
+    with pytest.raises(RealworthyError, match=r"no device 'tpu'.\n  There are: cpu"):
+        MujocoGpu(load_twin("pendulum"), 1, device="tpu")

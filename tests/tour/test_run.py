@@ -60,7 +60,7 @@ def test_another_robot_or_a_used_folder_is_refused(tmp_path: Path):
     with pytest.raises(UnknownName, match="pendulum"):
         take_tour("unicycle", folder=tmp_path / "new")
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(RealworthyError, match="not empty"):
+    with pytest.raises(RealworthyError, match=r"not empty.\n.*or remove this one"):
         take_tour("pendulum", folder=tmp_path)
 
 

@@ -159,7 +159,11 @@ def test_a_refusal_is_said_in_the_words_of_the_check(tmp_path: Path):
     )
     refusal = trials.find_refusals(report)
     found = trials.RealTrials(successes=(), recordings=(), refusal=refusal)
-    assert found.summary == "not tried: clock: 0.5 times as fast as ours"
+    assert found.summary.startswith("not tried: clock: 0.5 times as fast as ours. ")
+    assert "busy" in found.summary
+    assert "--no-wire" in found.summary
+    cold = trials.RealTrials(successes=(), recordings=(), refusal="heat: 90 °C")
+    assert cold.summary == "not tried: heat: 90 °C"
     tried = trials.RealTrials(successes=(True, False), recordings=())
     assert tried.summary == "1 of 2"
 

@@ -411,6 +411,7 @@ def test_defect_of_many_joints_is_one_finding():
         f"<mujoco><worldbody>{legs}</worldbody></mujoco>"
     )
     finding = find_one(model, "soft_friction")
+    assert "A URDF has neither" in finding.hint
     assert finding.subject == "j0, j1, j2"
     assert finding.text.endswith("j0, j1 0.2; j2 0.3.")
 

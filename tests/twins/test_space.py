@@ -1,5 +1,7 @@
 """What can be unknown about a twin, and what is believed of it by default."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -138,3 +140,30 @@ def test_every_parameter_of_every_built_in_twin_can_be_written(name: str):
     for field in ("body_mass", "dof_damping", "actuator_gainprm", "geom_size"):
         np.testing.assert_allclose(getattr(model, field), getattr(plain, field), 1e-9)
     assert {p.kind for p in twin.space} <= set(WRITERS) | {"strength"}
+
+
+def test_a_bias_has_the_unit_of_what_is_measured(tmp_path: Path):
+    path = tmp_path / "cart.xml"
+    path.write_text("""
+    <mujoco>
+      <worldbody>
+        <body name="cart">
+          <joint name="rail" type="slide" axis="1 0 0"/>
+          <geom size="0.1" mass="1"/>
+          <site name="imu"/>
+          <body><joint name="hip" axis="0 1 0"/><geom size="0.1" mass="1"/></body>
+        </body>
+      </worldbody>
+      <sensor>
+        <jointpos name="along" joint="rail"/><jointvel name="speed" joint="rail"/>
+        <jointpos name="angle" joint="hip"/><jointvel name="rate" joint="hip"/>
+        <gyro name="gyro" site="imu"/><clock name="clock"/>
+      </sensor>
+    </mujoco>
+    """)
+    space = load_twin(str(path)).space
+    names = ("along", "speed", "angle", "rate", "gyro", "clock")
+    units = [space[f"{name}.sensor_bias"].unit for name in names]
+    assert units == ["m", "m/s", "rad", "rad/s", "rad/s", "of the signal"]
+    assert space["angle.sensor_noise"].unit == "rad"
+    assert space["angle.sensor_scale"].unit == "1"

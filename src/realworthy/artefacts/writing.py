@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import contextlib
+import errno
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -48,7 +49,8 @@ def writing(path: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def check_free(path: Path | str, *, overwrite: bool = False) -> None:
-    """Raises where `writing` would not begin: at a folder, or at an existing file."""
+    """Raises where `writing` would not begin: at a folder, at an existing file, or in a
+    folder that cannot be written to. Makes nothing."""
     path = Path(path)
     try:
         exists, ordinary = path.exists(), path.is_file()
@@ -64,6 +66,7 @@ def check_free(path: Path | str, *, overwrite: bool = False) -> None:
             "it exists already.",
             hint="Choose another name, or say --overwrite (overwrite=True).",
         )
+    _check_folder(path)
 
 
 def make_folder(path: Path | str) -> None:
@@ -72,6 +75,21 @@ def make_folder(path: Path | str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise Unwritable(path, "it is a file.", hint="Give a folder.") from None
+    except OSError as error:
+        raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
+
+
+def _check_folder(path: Path) -> None:
+    """Raises where the nearest folder above `path` that is there takes no files."""
+    folder = next(each for each in path.resolve().parents if os.path.lexists(each))
+    if not folder.is_dir():
+        hint = "Give a folder, or another name."
+        raise Unwritable(path, f"{folder.name} is a file, not a folder.", hint=hint)
+    try:
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not os.statvfs(folder).f_blocks:  # no disk, such as /proc; or it says little
+            _reserve(folder / path.name).unlink()
     except OSError as error:
         raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
 

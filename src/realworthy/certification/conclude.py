@@ -1,7 +1,10 @@
 """From all answers to a verdict: reasons, warnings, bounds, a grade."""
 
+import dataclasses
 import datetime
 from collections.abc import Iterator
+
+import msgspec
 
 from realworthy.certification.certificate import Bounds, Certificate
 from realworthy.certification.examine import to_share
@@ -19,6 +22,7 @@ from realworthy.certification.subject import Subject
 from realworthy.certification.suite import Budgets, Suite
 from realworthy.learning.runs import list_versions
 
+_FAILS_ALREADY = "everyday play fails already."
 _BUDGETS = ("action_rate", "mean_power", "peak_power", "heat")
 
 
@@ -47,10 +51,12 @@ def conclude(
     if failed:
         verdict = Verdict.FAIL
     validity = None if ran.coverage is None else ran.coverage.validity
+    warnings = tuple(_find_warnings(subject, findings, ran, suite))
+    ran = _withhold(ran)
     return Certificate(
         verdict=verdict,
         reasons=(*failed, *open_questions),
-        warnings=tuple(_find_warnings(subject, findings, ran, suite)),
+        warnings=warnings,
         policy=str(subject.path),
         policy_hash=hash_policy(subject.path),
         task=subject.task,
@@ -71,6 +77,31 @@ def conclude(
         versions=list_versions(),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         seconds=0.0,
+    )
+
+
+def _withhold(ran: Ran) -> Ran:
+    """Where everyday play fails, engines that agree and margins tell nothing."""
+    if not any(c.group == "everyday" and c.verdict is Verdict.FAIL for c in ran.cells):
+        return ran
+    return dataclasses.replace(
+        ran,
+        cells=tuple(
+            msgspec.structs.replace(
+                cell,
+                verdict=Verdict.INSUFFICIENT,
+                about=f"{cell.about} To agree in failing proves nothing.",
+            )
+            if cell.group == "engine" and cell.verdict is Verdict.PASS
+            else cell
+            for cell in ran.cells
+        ),
+        margins=tuple(
+            msgspec.structs.replace(
+                margin, largest=None, failing=None, skipped=_FAILS_ALREADY
+            )
+            for margin in ran.margins
+        ),
     )
 
 
@@ -180,8 +211,11 @@ def _grade(cells: tuple[CellResult, ...]) -> Graded | None:
         if cell.required and cell.share is not None and cell.share.count
         if cell.group not in ("everyday", "engine")
     }
-    everyday = next((c.share for c in cells if c.group == "everyday"), None)
-    if everyday is None or not everyday.count or not shares:
+    base = next((cell for cell in cells if cell.group == "everyday"), None)
+    everyday = None if base is None else base.share
+    if base is None or everyday is None or not everyday.count or not shares:
+        return None
+    if base.verdict is Verdict.FAIL:  # little can be lost where little succeeds
         return None
     nominal = (everyday.successes, everyday.count)
     place, grade = grade_cells(nominal, list(shares.values()))

@@ -3,10 +3,11 @@
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 
 from realworthy.errors import RealworthyError
 from realworthy.simulators.mujoco_cpu import THREADS
@@ -22,15 +23,25 @@ def start_processes(count: int, *, hint: str) -> Iterator[ProcessPoolExecutor]:
     dies.
     """
     others = set(active_children())
+    begun: list[Future[None]] = []
+    children: set[BaseProcess] = set()
     pool = ProcessPoolExecutor(
         count, mp_context=get_context("spawn"), initializer=_prepare
     )
     try:
         with _one_thread_each(), _no_interruption():
             for _ in range(count):  # they begin here, and take both with them
-                pool.submit(_begin)
+                begun.append(pool.submit(_begin))
+                children |= set(active_children()) - others
         yield pool
     except BrokenProcessPool:
+        pool.shutdown(cancel_futures=True)
+        if _failed_to_begin(begun, children):
+            raise RealworthyError(
+                "Processes beside this one could not begin: each loads the script that "
+                "was started, and that ended with an error.",
+                hint='In a script, put what is done under: if __name__ == "__main__":',
+            ) from None
         raise RealworthyError(
             f"One of {count} processes died, most likely for want of memory.", hint=hint
         ) from None
@@ -40,6 +51,15 @@ def start_processes(count: int, *, hint: str) -> Iterator[ProcessPoolExecutor]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _failed_to_begin(
+    begun: Sequence[Future[None]], children: Iterable[BaseProcess]
+) -> bool:
+    """Whether an error of Python's ended one before it did anything; a want of memory
+    ends it by a signal."""
+    is_new = all(future.exception() is not None for future in begun if future.done())
+    return is_new and any(child.exitcode == 1 for child in children)
 
 
 @contextlib.contextmanager

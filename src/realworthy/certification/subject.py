@@ -192,9 +192,9 @@ def build_subject(
         return check_draft(drafts[0])
 
     contract = load_contract(path, infer=infer)
-    name = _check_task(task or contract.task)
+    name = _check_task(task or contract.task, is_asked=bool(task))
     found = twin if isinstance(twin, Twin) else load_twin(twin or _find_twin(contract))
-    return Subject(
+    subject = Subject(
         path=path,
         contract=contract,
         task=name,
@@ -202,6 +202,22 @@ def build_subject(
         thread_count=thread_count,
         assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
+    if name != contract.task and not twin:
+        _check_fit(subject)
+    return subject
+
+
+def _check_fit(subject: Subject) -> None:
+    """Raises where a policy cannot do another task than its own on its twin."""
+    try:
+        subject.build_task()
+    except RealworthyError as error:
+        own = subject.contract.task
+        raise RealworthyError(
+            f"Task '{subject.task}' does not fit {subject.path.name}, a policy for "
+            f"'{own}' on twin '{subject.twin.name}': {error.problem}",
+            hint=f"Leave out --task for '{own}', or name a task of the same robot.",
+        ) from None
 
 
 def _group(notes: "Iterable[Note]") -> Iterator[str]:
@@ -239,12 +255,15 @@ def check_draft(draft: "Draft") -> Contract:
     )
 
 
-def _check_task(name: str) -> str:
+def _check_task(name: str, *, is_asked: bool = True) -> str:
+    """The name, if there is such a task; a policy's own may be unknown here."""
     from realworthy.tasks.catalogue import check_task
 
     try:
         check_task(name)
     except UnknownName as error:
+        if is_asked:
+            raise
         raise RealworthyError(
             error.problem,
             hint="Say which task the policy is for: --task NAME; all: realworthy show"

@@ -17,6 +17,7 @@ from realworthy.cli.arguments import (
     SidecarFile,
     TwinToUse,
 )
+from realworthy.cli.numbers import Seconds
 
 if TYPE_CHECKING:
     from realworthy.identification.calibration import Calibration
@@ -37,7 +38,7 @@ class Calibrate:
     """What to fit; by default what the recordings can tell."""
     heldout: MoreRecordings = ()
     """Recordings that judge; by default every fourth of those given."""
-    seconds: float = 90.0
+    seconds: Seconds = 90.0
     """Recorded time to fit at most; of more, the pieces that tell most."""
     require_identified: Flag = False
     """Exit with status 1 unless every fitted number is identified."""
@@ -182,7 +183,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
 
 def print_calibration(found: "Calibration", path: Path | None) -> None:
     """Warnings, the outcome, every number with its verdict, and what to record next."""
-    from realworthy.cli.printing import emit_heading, emit_note, emit_table
+    from realworthy.cli.printing import emit_heading, emit_note, emit_table, number
 
     for warning in found.warnings:
         emit_note(f"Warning: {warning}", style="yellow")
@@ -191,7 +192,7 @@ def print_calibration(found: "Calibration", path: Path | None) -> None:
         "Parameters",
         ("parameter", "before", "mean", "sd", "unit", "verdict"),
         [
-            (e.name, e.before, e.mean, e.sd, e.unit, e.to_words())
+            (e.name, e.before, number(e.mean, e.sd), e.sd, e.unit, e.to_words())
             for e in found.estimates
         ],
     )

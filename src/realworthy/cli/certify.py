@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
+from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
     from realworthy.certification.certificate import Certificate
@@ -38,9 +39,7 @@ class Certify:
         "default"
     )
     """default, quick, or a *.suite.yaml of your own."""
-    bar: Annotated[
-        float | None, tyro.conf.arg(metavar="SHARE", help_behavior_hint="")
-    ] = None
+    bar: AnyNumber = None
     """Share of successes that must be exceeded; by default the suite's, 0.8."""
     engines: Annotated[
         tuple[str, ...] | None,
@@ -58,16 +57,12 @@ class Certify:
     """Keep certificate, replays and finished parts here; goes on where it stopped."""
     junit: _File = None
     """Also write JUnit XML, for a CI server."""
-    workers: Annotated[
-        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")
-    ] = None
+    workers: AnyCount = None
     """Processes that examine parts side by side; by default one with all cores, or one
     for each core (8 at most) where a task is costly."""
     ray: Flag = False
     """Send the parts to a Ray cluster instead."""
-    seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
-        None
-    )
+    seed: AnySeed = None
     """Of everything random; by default the suite's, 0."""
     json: JsonFile = None
     """Also write the certificate, for programs."""

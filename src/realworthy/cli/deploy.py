@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, KeyFile, parse_numbers
+from realworthy.cli.numbers import AnyCount, AnyNumber
 
 if TYPE_CHECKING:
     from realworthy.deployment import Deployment
-
-Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Deploy:
         tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE…", help_behavior_hint="")
     ] = ()
     """What the policy is told, such as goal.x=1.5."""
-    speed: Number = None
+    speed: AnyNumber = None
     """Largest speed of every joint [rad/s], where it is less than the contract's."""
     clean_before: int = 0
     """Trials without a fault that it has had on this robot: first ones are slow."""
@@ -56,7 +55,7 @@ class Deploy:
     """A robot in emergency stop may move again: you have looked at it."""
     fifo: int = 0
     """Real-time priority, 1 … 99; needs rights."""
-    core: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
+    core: AnyCount = None
     """Processor to stay on."""
     lock_memory: Flag = False
     """Keep all memory resident."""

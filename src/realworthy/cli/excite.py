@@ -13,11 +13,10 @@ from realworthy.cli.arguments import (
     TwinToUse,
     parse_numbers,
 )
+from realworthy.cli.numbers import AnyNumber, Seed
 
 if TYPE_CHECKING:
     from realworthy.identification.excitation import Excitation
-
-Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,9 @@ class Excite:
     """Joints that move; all driven ones by default."""
     criterion: Literal["d", "a", "e"] = "d"
     """What to make small: all sd by ratio, their squares' sum, or the worst."""
-    speed: Number = None
+    speed: AnyNumber = None
     """Largest speed [rad/s]; 0.8 of the datasheet's, at most a turn a second."""
-    acceleration: Number = None
+    acceleration: AnyNumber = None
     """Largest acceleration [rad/s²]; ten times the speed, per second."""
     torque: float = 0.8
     """Largest torque, as a share of the twin's limits."""
@@ -50,7 +49,7 @@ class Excite:
     """Distance [m] that parts keep from each other and from the floor."""
     noise: float = 1e-3
     """Standard deviation of measured positions [rad]."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the search."""
     overwrite: Flag = False
     """Replace existing files."""

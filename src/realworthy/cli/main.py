@@ -79,6 +79,8 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, ImportError) as error:
         if not _was_stopped(error):
             raise
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()  # what was found so far comes first
         print("Stopped.", file=sys.stderr)
         return _STOPPED
     except BrokenPipeError:  # the reader, such as `head`, has seen enough

@@ -45,6 +45,9 @@ def print_certificate(
             if not m.skipped
         ],
     )
+    for why in dict.fromkeys(m.skipped for m in found.margins if m.skipped):
+        names = ", ".join(m.name for m in found.margins if m.skipped == why)
+        emit_note(f"No margin of {names}: {why}")
     if found.grade is not None:
         emit_note(f"Grade, '{found.grade.cell}' against everyday: {found.grade.about}")
     if found.worst is not None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from realworthy.cli.printing import emit_note, emit_table
+from realworthy.cli.printing import emit_note, emit_table, number
 
 if TYPE_CHECKING:
     from realworthy.tour import Tour
@@ -38,7 +38,14 @@ def print_tour(tour: "Tour") -> None:
         "What was hidden",
         ("", "published", "calibrated", "±", "truth", "unit"),
         [
-            (one.name, one.nominal, one.mean, one.sd, one.truth, one.unit)
+            (
+                one.name,
+                one.nominal,
+                number(one.mean, one.sd),
+                one.sd,
+                number(one.truth, one.sd),
+                one.unit,
+            )
             for one in tour.estimates
         ],
     )

@@ -89,9 +89,13 @@ def _is_prose(cell: Text) -> bool:
     return cell.justify != "right" and cell.plain.count(" ") > 2
 
 
-def number(value: float | None) -> Text:
-    """Four digits; ∞ for what has no bound; nothing for what is not there."""
-    return Text("" if value is None else _digits(value), justify="right")
+def number(value: float | None, sd: float | None = None) -> Text:
+    """Four digits, or down to its sd; ∞ without a bound; nothing for None."""
+    from realworthy.reports.numbers import count_digits
+
+    if value is None:
+        return _right("")
+    return _right(_digits(value, count_digits(value, sd, least=4)))
 
 
 def span(ends: tuple[float, float] | None) -> Text:
@@ -119,10 +123,10 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
-def _digits(value: float) -> str:
+def _digits(value: float, count: int = 4) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:.4g}"
+    return f"{value:.{count}g}"
 
 
 def _to_text(cell: Cell) -> Text:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from realworthy.cli.arguments import KeyFile, TwinToUse
+from realworthy.cli.numbers import AnyNumber, AnySeconds, Seed
 
 if TYPE_CHECKING:
     from realworthy.realities import Reality
     from realworthy.robots.link import Link
     from realworthy.robots.server import RobotServer
 
-Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
 _LARGEST_TICK = 0.005
 """[s]"""
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -50,9 +50,9 @@ class RobotCommand:
     """Probability that a packet is lost, each way."""
     jitter: float = 0.0
     """Standard deviation [s] of how late a packet is, each way."""
-    freeze_after: Number = None
+    freeze_after: AnyNumber = None
     """Seconds after which measurements repeat themselves, with new stamps."""
-    freeze_for: Number = None
+    freeze_for: AnyNumber = None
     """Seconds for which they do; for good by default."""
     noise: float = 0.0
     """Added to positions [rad], and ten times it to velocities (sd)."""
@@ -62,9 +62,9 @@ class RobotCommand:
     """A joint whose drive stops following."""
     stick_after: float = 0.0
     """Seconds after which it does."""
-    seconds: Number = None
+    seconds: AnySeconds = None
     """How long to serve; until Ctrl-C by default."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the faults above."""
 
     def run(self) -> int:

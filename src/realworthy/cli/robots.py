@@ -34,11 +34,17 @@ class Opened:
 
 def open_robot(address: str, *, key: Path | None, reset_stop: bool) -> Opened:
     """The robot at an address; one on the wire must answer."""
+    from realworthy.errors import RealworthyError
     from realworthy.robots.address import load_key, parse_address, reach
     from realworthy.robots.clock import MonotonicClock, SteppedClock
 
     place = parse_address(address)
     if place.scheme == "sim":
+        if key is not None:
+            raise RealworthyError(
+                f"{address} is a stand-in in this process, which has no key.",
+                hint="Leave out --key; robots on the wire have one.",
+            )
         from realworthy.realities import StandIn, load_reality
 
         reality = load_reality(place.name)

@@ -1,5 +1,7 @@
 """`realworthy tour`: the whole loop on a robot whose truth is hidden."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, ReportFile
+from realworthy.cli.numbers import Seed
 
 if TYPE_CHECKING:
     from realworthy.tour import Tour
@@ -19,8 +22,8 @@ class TourCommand:
     robot: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = (
         "pendulum"
     )
-    """Which robot: pendulum."""
-    seed: int = 0
+    """Which robot: arm, diffdrive or pendulum."""
+    seed: Seed = 0
     """Of the hidden truth, and of everything else that is random."""
     output: Annotated[
         Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
@@ -48,12 +51,13 @@ class TourCommand:
         folder = self.output or Path(f"tour_{self.robot}_{self.seed}")
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
-            found = take_tour(
-                self.robot,
-                folder=folder,
-                settings=replace(settings, with_wire=not self.no_wire),
-                tell=_tell,
-            )
+            with _saying_what_stays(folder):
+                found = take_tour(
+                    self.robot,
+                    folder=folder,
+                    settings=replace(settings, with_wire=not self.no_wire),
+                    tell=_tell,
+                )
             save(to_tree(found))
         from realworthy.tour.page import write_tour
 
@@ -62,6 +66,17 @@ class TourCommand:
         print_tour(found)
         print(f"{page}")
         return 0
+
+
+@contextlib.contextmanager
+def _saying_what_stays(folder: Path) -> Iterator[None]:
+    """Where the user stops a tour: it cannot go on from what it left."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder.is_dir() and (names := sorted(p.name for p in folder.iterdir())):
+            print(f"{folder} keeps {', '.join(names)}. You may remove it.", flush=True)
+        raise
 
 
 def _tell(step: str, found: str) -> None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, TwinName
+from realworthy.cli.numbers import AnyCount, AnyNumber, Seed
 
 if TYPE_CHECKING:
     from realworthy.learning.train import Progress, Training, TrainSettings
-
-_Number = Annotated[float | None, tyro.conf.arg(metavar="NUMBER")]
-_Count = Annotated[int | None, tyro.conf.arg(metavar="COUNT")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +25,19 @@ class Train:
     """The run's folder, made anew; with --resume, the one to go on with."""
     twin: TwinName = ""
     """A twin to learn on; by default the task's own."""
-    minutes: _Number = None
+    minutes: AnyNumber = None
     """Stop after so many minutes; by default as the task's preset says."""
-    steps: _Count = None
+    steps: AnyCount = None
     """Stop after so many control steps of all worlds together."""
-    target: _Number = None
+    target: AnyNumber = None
     """Stop once this share of held-out episodes succeeds; 2: never early."""
     randomize: Annotated[
         Literal["preset", "belief", "none"], tyro.conf.arg(help_behavior_hint="")
     ] = "preset"
     """How worlds differ: as the preset says, by the twin's belief, or not at all."""
-    worlds: _Count = None
+    worlds: AnyCount = None
     """Worlds that practise at once; by default as the preset says."""
-    seed: int = 0
+    seed: Seed = 0
     """Of everything random."""
     seeds: int = 1
     """Runs from as many seeds, each in a folder of its own."""

@@ -7,8 +7,7 @@ from typing import Annotated
 import tyro
 
 from realworthy.cli.arguments import ImporterName, MoreRecordings, TwinToUse
-
-Number = Annotated[float | None, tyro.conf.arg(help_behavior_hint="")]
+from realworthy.cli.numbers import AnyCount, AnySeconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,9 @@ class View:
     """A task to try; without a policy its reference controller acts."""
     host: str = "127.0.0.1"
     """Who can watch and drag: this machine alone by default."""
-    port: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
+    port: AnyCount = None
     """0 takes a free one; by default 8080, or the next free one."""
-    seconds: Number = None
+    seconds: AnySeconds = None
     """How long to serve; until Ctrl-C by default."""
 
     def run(self) -> int:

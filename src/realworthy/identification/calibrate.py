@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy import __version__
-from realworthy.errors import BadRecording
+from realworthy.errors import BadRecording, RealworthyError
 from realworthy.gap.measure import is_finger
 from realworthy.identification.ahead import ADDS_UP, GROWS, compare_ahead
 from realworthy.identification.apart import Servo, find_servos
@@ -118,6 +118,8 @@ def calibrate(
     began = time.perf_counter()
     settings, follow = settings or CalibrateSettings(), progress or _ignore
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    if not settings.seconds > 0:
+        raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)

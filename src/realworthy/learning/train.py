@@ -31,6 +31,7 @@ from realworthy.policies import contract as policies
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract, list_measured
 from realworthy.tasks.curriculum import ease, ramp
+from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
@@ -89,6 +90,7 @@ class TrainSettings:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise RealworthyError(f"{name} should be above zero, not {value}.")
+        find_device(self.device)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,6 +164,7 @@ def resume(
     """
     folder = RunFolder(output)
     settings = folder.read_settings(TrainSettings)
+    settings.check()
     build, spread = _prepare(settings, task, randomization)
     team = join_team(settings.device)
     run = _Run(build, folder, settings, spread, team)

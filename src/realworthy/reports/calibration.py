@@ -91,8 +91,9 @@ class CalibrationView:
     def parameters(self) -> Table:
         rows = []
         for e in self.calibration.estimates:
-            numbers = (Number(x, e.unit) for x in (e.before, e.mean, e.sd))
-            rows.append((e.name, *numbers, e.to_words()))
+            mean = Number(e.mean, e.unit, e.sd)
+            before, sd = Number(e.before, e.unit), Number(e.sd, e.unit)
+            rows.append((e.name, before, mean, sd, e.to_words()))
         return Table(
             caption="What the recordings say of each number",
             columns=("parameter", "before", "mean", "sd", "verdict"),

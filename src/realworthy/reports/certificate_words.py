@@ -122,7 +122,7 @@ def _say_beyond(validity: Validity) -> Iterator[str]:
 def say_margin(margin: MarginResult, bar: float) -> str:
     """The largest value that was borne, and what came after it."""
     if margin.skipped:
-        return f"Not tried: {margin.skipped}"
+        return f"Not {'told' if margin.levels else 'tried'}: {margin.skipped}"
     if not margin.levels:
         return "Not tried."
     failed = next((x for x in margin.levels if x.value == margin.failing), None)

@@ -15,15 +15,20 @@ SPACE = "\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value with its unit; a dash where there is none."""
+    """A value with its unit; a dash where there is none.
+
+    Beside a standard deviation it has digits down to it.
+    """
 
     value: float | None
     unit: str = ""
+    sd: float | None = None
 
     def __str__(self) -> str:
         if self.value is None:
             return "–"
-        return to_digits(self.value) + (SPACE + self.unit if self.unit else "")
+        digits = count_digits(self.value, self.sd)
+        return to_digits(self.value, digits) + (SPACE + self.unit if self.unit else "")
 
     def __html__(self) -> str:
         return _to_html(str(self), self.value)
@@ -76,22 +81,31 @@ class Span:
         return _to_html(low, self.low) + Markup("…") + _to_html(high, self.high)
 
 
-def to_digits(value: float) -> str:
-    """Three digits: `0.0292`, `1,230`, `4.1 × 10⁻⁶`, `∞`; `not a number` for NaN."""
+def count_digits(value: float, sd: float | None, least: int = 3) -> int:
+    """Digits of a value down to the first of its standard deviation; 9 at most."""
+    if not value or not sd or not math.isfinite(value) or not math.isfinite(sd):
+        return least
+    places = math.floor(math.log10(abs(value))) - math.floor(math.log10(abs(sd)))
+    return min(max(places + 1, least), 9)
+
+
+def to_digits(value: float, digits: int = 3) -> str:
+    """`0.0292`, `1,230`, `4.1 × 10⁻⁶`, `∞`; `not a number` for NaN."""
     if math.isnan(value):
         return "not a number"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     size = abs(value)
     if size != 0 and not 1e-4 <= size < 1e6:
-        mantissa, _, power = f"{value:.2e}".partition("e")
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
         mantissa = mantissa.rstrip("0").rstrip(".")
         exponent = str(int(power)).translate(_SUPERSCRIPTS)
         text = f"{mantissa}{SPACE}×{SPACE}10{exponent}"
     elif size >= 1000:
-        text = f"{float(f'{value:.3g}'):,.0f}"
+        decimals = max(0, digits - 1 - math.floor(math.log10(size)))
+        text = f"{float(f'{value:.{digits}g}'):,.{decimals}f}"
     else:
-        text = f"{value:.3g}"
+        text = f"{value:.{digits}g}"
     return text.replace("-", "−")
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from realworthy.reports.numbers import Number, Percent, Span, SuccessShare
 
 Cell = str | Number | Percent | Span | SuccessShare
+_WORD = 48
+"""Letters of a cell up to which it stays on one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,10 @@ class Table:
         """Whether each column holds numbers, which stand right."""
         columns = zip(*self.rows, strict=True)
         return tuple(not any(isinstance(c, str) for c in column) for column in columns)
+
+    def is_prose(self, cell: Cell) -> bool:
+        """Whether a cell is a sentence, which may take several lines."""
+        return isinstance(cell, str) and len(cell) > _WORD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

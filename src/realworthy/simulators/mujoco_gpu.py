@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from realworthy.errors import MissingExtra
+from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.simulators.laws import ExplicitLaws
 from realworthy.simulators.simulator import Array, Simulator, Worlds
 from realworthy.twins import BoundTwin, Twin, bind
@@ -57,7 +57,7 @@ class MujocoGpu(Simulator):
             need = f"The law of actuator '{self.bound.drives[0].name}' on MujocoGpu"
             raise MissingExtra("torch", "gpu", need=need)
         wanted = "cuda" if device is None and wp.is_cuda_available() else device
-        self.device = wp.get_device(wanted or "cpu")
+        self.device = _find_device(wanted or "cpu")
         with wp.ScopedDevice(self.device):
             self._worlds = WarpWorlds(
                 self.bound,
@@ -231,3 +231,13 @@ class MujocoGpu(Simulator):
 
     def _own(self, name: str) -> Array:
         return share(self._worlds.fields.own(name))
+
+
+def _find_device(name: str) -> wp.Device:
+    try:
+        return wp.get_device(name)
+    except (RuntimeError, ValueError):  # no GPU, or no such name
+        there = ", ".join(device.alias for device in wp.get_devices())
+        raise RealworthyError(
+            f"There is no device '{name}'.", hint=f"There are: {there}."
+        ) from None

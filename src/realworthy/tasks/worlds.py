@@ -15,6 +15,7 @@ from realworthy.parameters.processes import Course
 from realworthy.simulators import MujocoCpu, Outcome, Simulator
 from realworthy.simulators.inputs import Encoders
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.devices import find_device
 from realworthy.tasks.environment import Environment, Observations, Step
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.measuring import Link, Measuring
@@ -73,7 +74,7 @@ class TaskWorlds(Environment):
         the actor sees what it reports, and the simulator that belongs to it gets
         commands as they are; worlds then differ by nothing else.
         """
-        self.task, self.device = task, torch.device(device)
+        self.task, self.device = task, find_device(device)
         self.randomization = randomization or Randomization()
         self._link = _check_link(link, self.randomization)
         belief = self.randomization.belief

@@ -114,9 +114,9 @@ class TourView:
                 (
                     one.name,
                     Number(one.nominal),
-                    Number(one.mean),
+                    Number(one.mean, sd=one.sd),
                     Number(one.sd),
-                    Number(one.truth),
+                    Number(one.truth, sd=one.sd),
                     one.unit or "1",
                 )
                 for one in self.tour.estimates
@@ -133,11 +133,22 @@ class TourView:
             for name, share in found.causes[:4]
         )
 
+    @property
+    def gap_words(self) -> str:
+        tour = self.tour
+        names = " and ".join(path.stem for path in tour.list_unseen())
+        return (
+            f"On motions that no fit has seen ({names} together) the twin was off by "
+            f"{Number(tour.gap_before, tour.unit)} as published, and by "
+            f"{Number(tour.gap_after, tour.unit)} once calibrated. Below, each plot "
+            "names its recording."
+        )
+
     @cached_property
     def gap(self) -> GapView:
-        """A recording that no fit has seen, replayed by the twin before and after."""
+        """Recordings that no fit has seen, replayed by the twin before and after."""
         tour = self.tour
-        drawn = [load_recording(path) for path in tour.list_unseen()[:1]]
+        drawn = [load_recording(path) for path in tour.list_unseen()]
         published = load_twin(TASKS[tour.robot.task].twin)
         calibrated = load_twin(str(tour.folder / "calibrated.twin.yaml"))
         return GapView(measure(published, drawn), measure(calibrated, drawn))

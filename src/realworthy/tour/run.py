@@ -68,7 +68,8 @@ def take_tour(
         raise UnknownName("robot", robot, ROBOTS, owner="The tour", hint=hint)
     if folder.exists() and any(folder.iterdir()):
         raise RealworthyError(
-            f"'{folder}' is not empty.", hint="Give the tour a folder of its own."
+            f"'{folder}' is not empty.",
+            hint="Give the tour a folder of its own, or remove this one.",
         )
     make_folder(folder)
     with start_processes(2, hint="Close other programs, and try again.") as pool:

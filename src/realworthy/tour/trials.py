@@ -28,6 +28,10 @@ _LEAVE = 5.0
 _POLL = 0.1
 _CLEAN = 6
 """Trials from which on a policy moves at full speed: a stand-in hurts nobody."""
+_BUSY = (
+    "This machine was busy: close other programs and take the tour again, or say "
+    "--no-wire"
+)
 _RUN = (sys.executable, "-m", "realworthy")
 
 
@@ -45,7 +49,8 @@ class RealTrials:
     def summary(self) -> str:
         """Successes of all, or why there were none: a busy machine is no robot."""
         if not self.successes:
-            return f"not tried: {self.refusal or 'no trial was recorded'}"
+            said = f"not tried: {self.refusal or 'no trial was recorded'}"
+            return f"{said}. {_BUSY}" if self.refusal.startswith("clock") else said
         return f"{sum(self.successes)} of {len(self.successes)}"
 
     def load(self) -> list[Recording]:

@@ -149,7 +149,7 @@ def _describe(
                 name=full_name,
                 kind=kind,
                 component=component,
-                unit="×" if scaled else writer.unit,
+                unit="×" if scaled else writer.find_unit(compiled, elements),
                 nominal=nominal,
                 lower=min(lower, nominal),
                 upper=max(upper, nominal),

@@ -39,8 +39,6 @@ def say_parameter(
     parameter = estimates.space[name]
     old, new, low, high = estimates.in_units(name, shift.size, shift.interval)
     unit = "" if parameter.unit in ("1", "of the signal") else f" {parameter.unit}"
-    if parameter.kind == "sensor_bias":
-        unit = " rad"
     what = "parts of recordings" if estimates.parts else "recordings"
     counts = len(shift.family.before), len(shift.family.now)
     said = (

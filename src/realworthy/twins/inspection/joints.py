@@ -162,5 +162,7 @@ def _inspect_friction(model: mujoco.MjModel) -> list[Finding]:
         details,
         "dry friction is soft: a joint at rest creeps under a load that friction "
         "should hold (frictionloss in N·m)",
-        hint='Set solimpfriction="0.9999 0.9999 0.001" and a short solreffriction.',
+        hint='Set solimpfriction="0.9999 0.9999 0.001" and a short solreffriction. A '
+        "URDF has neither: save it as MJCF (mujoco.MjSpec.from_file, compile, to_xml) "
+        "and set them there.",
     )

@@ -10,10 +10,36 @@ from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer
 
 _SENSOR = mujoco.mjtObj.mjOBJ_SENSOR
 _JOINT = mujoco.mjtObj.mjOBJ_JOINT
+_OF_JOINT = {
+    mujoco.mjtSensor.mjSENS_JOINTPOS: "",
+    mujoco.mjtSensor.mjSENS_JOINTVEL: "/s",
+}
+"""Rates of an angle or a length."""
+_UNITS = {
+    mujoco.mjtSensor.mjSENS_GYRO: "rad/s",
+    mujoco.mjtSensor.mjSENS_ACCELEROMETER: "m/s²",
+    mujoco.mjtSensor.mjSENS_FRAMEPOS: "m",
+    mujoco.mjtSensor.mjSENS_FRAMELINVEL: "m/s",
+    mujoco.mjtSensor.mjSENS_FRAMEANGVEL: "rad/s",
+    mujoco.mjtSensor.mjSENS_FORCE: "N",
+    mujoco.mjtSensor.mjSENS_TORQUE: "N·m",
+    mujoco.mjtSensor.mjSENS_TOUCH: "N",
+}
 
 
 def _sensors(compiled: Compiled) -> tuple[str, ...]:
     return object_names(compiled.model, _SENSOR)
+
+
+def _find_unit(compiled: Compiled, name: str) -> str:
+    """Of what a sensor measures; empty where it is not one of the usual ones."""
+    model, i = compiled.model, compiled.id(_SENSOR, name)
+    kind = mujoco.mjtSensor(model.sensor_type[i])
+    if kind in _OF_JOINT:
+        joint = int(model.sensor_objid[i])
+        is_slide = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
+        return ("m" if is_slide else "rad") + _OF_JOINT[kind]
+    return _UNITS.get(kind, "")
 
 
 def _edit_own(field: str):
@@ -54,6 +80,7 @@ SENSOR_BIAS = Writer(
     group=Group.SENSOR,
     elements=_sensors,
     edit=_edit_own("own.sensor_bias"),
+    own_unit=_find_unit,
 )
 SENSOR_SCALE = Writer(
     kind="sensor_scale",
@@ -69,6 +96,7 @@ SENSOR_NOISE = Writer(
     elements=_sensors,
     edit=_edit_own("own.sensor_noise"),
     lower=0.0,
+    own_unit=_find_unit,
 )
 SENSOR_DELAY = Writer(
     kind="sensor_delay",

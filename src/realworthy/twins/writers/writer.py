@@ -128,6 +128,15 @@ class Writer:
     """Makes room in the model before it is compiled, up to the largest value."""
     spread: Callable[[float], Marginal | None] = lambda nominal: None
     """The default belief around a nominal value; None: known, do not randomize."""
+    own_unit: "Callable[[Compiled, str], str] | None" = None
+    """Of an element, where elements differ; empty: it has no name for it."""
+
+    def find_unit(self, compiled: Compiled, elements: Sequence[str]) -> str:
+        """Of these elements together."""
+        if self.own_unit is None:
+            return self.unit
+        units = {self.own_unit(compiled, name) for name in elements}
+        return units.pop() or self.unit if len(units) == 1 else self.unit
 
     def transform(self, nominal: float, lower: float, upper: float) -> Transform:
         """Log where only ratios make sense, else identity."""
