@@ -104,4 +104,4 @@ def test_costs(balancing: Subject, driving: Subject):
 def test_an_unknown_task_is_said(balancing: Subject):
     with pytest.raises(RealworthyError, match="cartpole_balanc") as raised:
         build_subject(balancing.path, task="cartpole_balanc")
-    assert "--task" in raised.value.hint
+    assert "Nearest: 'cartpole_balance'" in raised.value.hint

@@ -17,13 +17,16 @@ def test_what_is_chosen_anew_keeps_what_led_there(tmp_path: Path):
         {"a": 1.0, "b": 3.0}, 9.0, form=Form(friction="m4"), said=["x"]
     )
     work.done.choice = ChoicePart(["a"], [])
-    work.choose_anew({"a": 2.0}, 1.5)
+    work.choose_anew({"a": 2.0}, 1.5, offsets={"c": 0.1}, cut=["d"])
+    assert not work.may_cut
+    work.choose_anew({}, 1.5, offsets={"c": 0.1})
     done = Progress(path, "key").done
     assert done.choice is None
     rough = done.rough
     assert rough is not None
     assert (rough.values, rough.weight) == ({"a": 2.0, "b": 3.0}, 1.5)
     assert rough.is_fitted
+    assert (rough.offsets, rough.cut) == ({"c": 0.1}, ["d"])
     assert (rough.form, rough.said) == (Form(friction="m4"), ["x"])
 
 

@@ -261,6 +261,7 @@ def _begin(
             weight = (work.done.rough.weight if work.done.rough else None) or 1.0
             told = keep_told(
                 few,
+                without=work.done.rough.cut or () if work.done.rough else (),
                 noise_factor=float(np.sqrt(weight)),
                 count_factor=len(problem.pieces) / len(few.pieces),
             )
@@ -358,27 +359,33 @@ def _fit(
     if rough and rough.is_alone and problem.seconds < _MOST * whole:
         fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings)
     else:
+
+        def find_cut(fit: Fit) -> tuple[str, ...]:
+            return find_untold(problem, fit) if given and work.may_cut else ()
+
         fit = fit_own(
             problem,
             weight=weight,
             settings=settings,
-            is_enough=lambda fit: _is_hiding(fit, work),
+            offsets=rough.offsets if rough else {},
+            is_enough=lambda fit: _is_hiding(fit, work) or bool(find_cut(fit)),
         )
         prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
-        offsets = {p.name for p in problem.space if p.kind == "sensor_bias"}
-        told = {n: x for n, x in fit.e.items() if n not in offsets}
+        biases = {p.name for p in problem.space if p.kind == "sensor_bias"}
+        told = {n: x for n, x in fit.e.items() if n not in biases}
+        offsets = {n: x for n, x in fit.e.items() if n in biases}
         if _is_hiding(fit, work):
-            work.choose_anew(told, fit.weight)
+            work.choose_anew(told, fit.weight, offsets=offsets)
             return None
         is_last = wide.is_servo or wide.is_ahead
         if not is_last and fit.reduced_chi2 > _LACKS**2:
             work.look_ahead()
             return None
-        untold = find_untold(problem, fit) if given and work.may_cut else ()
-        if given and untold:
+        if given and (untold := find_cut(fit)):
             pairs = [p for p in pair_brakes(given, wide.joints) if p[1] in untold]
             told = restore_brakes(given, pairs, told)
-            work.choose_anew(told, fit.weight, cut=True)
+            cut = [damping for _, damping in pairs]
+            work.choose_anew(told, fit.weight, offsets=offsets, cut=cut)
             return None
     follow(0.7, "leaving experiments out")
     folds = leave_out(problem, fit, prior, settings.outlier, at=at)

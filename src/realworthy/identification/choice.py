@@ -147,12 +147,17 @@ class Choice:
 
 
 def keep_told(
-    problem: Problem, *, noise_factor: float = 1.0, count_factor: float = 1.0
+    problem: Problem,
+    *,
+    noise_factor: float = 1.0,
+    count_factor: float = 1.0,
+    without: Sequence[str] = (),
 ) -> Choice:
     """What these recordings tell, looked at around nominal, and what they do not.
 
     Greedy in the order of the space. Residuals are `noise_factor` times the noise, and
-    there will be `count_factor` times as many of them.
+    there will be `count_factor` times as many of them. Numbers `without` which a fit
+    shall be are left out in any case.
     """
     z, bounds, names = problem.start_z, problem.coordinates, problem.space.names
     point = begin(problem, z)
@@ -167,7 +172,9 @@ def keep_told(
     kept, most = list[int](), np.ones(1)  # largest variances, the next number's last
     for i in range(len(names)):
         covariance = _invert(known[np.ix_([*kept, i], [*kept, i])])
-        if alone[i] > 1 or covariance is None or (np.diag(covariance) > most).any():
+        if names[i] in without or alone[i] > 1 or covariance is None:
+            continue
+        if (np.diag(covariance) > most).any():
             continue
         kept.append(i)
         most = np.append(np.maximum(1.0, _CROWDED**2 * np.diag(covariance)), 1.0)

@@ -35,8 +35,10 @@ class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What servos have, where there are any."""
     is_fitted: bool = False
     """Whether these are numbers of a first fit, after which others are told."""
-    is_cut: bool = False
-    """Whether numbers that such a fit did not tell were left out since."""
+    offsets: dict[str, float] = {}
+    """Encoder offsets of that fit: the next one begins there, but believes in none."""
+    cut: list[str] | None = None
+    """What was left out after a fit did not tell it, once that was asked."""
 
 
 class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):
@@ -120,14 +122,19 @@ class Progress:
     def may_cut(self) -> bool:
         """Whether numbers that a fit does not tell can still be left out."""
         rough = self.done.rough
-        return rough is None or not (rough.is_cut or rough.form)
+        return rough is None or not (rough.form or rough.cut is not None)
 
     def choose_anew(
-        self, values: dict[str, float], weight: float, *, cut: bool = False
+        self,
+        values: dict[str, float],
+        weight: float,
+        *,
+        offsets: dict[str, float],
+        cut: Sequence[str] | None = None,
     ) -> None:
         """Asks again what the recordings tell, around a first fit.
 
-        `cut`: because it did not tell what it was to tell; that is done once.
+        It did not tell what it was to tell: `cut` of that is left out then; once.
         """
         rough = self.done.rough or RoughPart({}, None)
         values = rough.values | values
@@ -136,7 +143,8 @@ class Progress:
             values=values,
             weight=weight,
             is_fitted=True,
-            is_cut=cut or rough.is_cut,
+            offsets=offsets,
+            cut=rough.cut if cut is None else list(cut),
         )
         self.done.choice = None
         self.save()

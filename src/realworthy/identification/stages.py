@@ -7,7 +7,7 @@ near.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -270,21 +270,24 @@ def fit_own(
     *,
     weight: float | None,
     settings: LeastSquaresSettings,
+    offsets: Mapping[str, float],
     is_enough: Callable[[Fit], bool],
 ) -> Fit:
     """Every number from nominal, encoder offsets held near zero.
 
     `weight` is how much larger residuals are than white noise, squared, where a rough
     fit came before: what is believed of offsets then has its due weight among thousands
-    of rows that say the same thing. None: nominal may be far off. A first answer that
-    `is_enough` is not improved.
+    of rows that say the same thing. None: nominal may be far off. `offsets` of a fit
+    before are where these begin. A first answer that `is_enough` is not improved.
     """
     z = problem.start_z
     prior = believe(problem, z, weight or 1.0)
+    known = {n: x for n, x in offsets.items() if n in problem.space.names}
+    near = problem.coordinates.to_z(problem.space.vector(known))
     if weight is None:
         weight, fit = 1.0, _fit(problem, prior, settings)
     else:
-        fit = polish(problem, z, prior, settings, colouring=_colour(problem, z))
+        fit = polish(problem, near, prior, settings, colouring=_colour(problem, near))
     if is_enough(fit):
         return fit
     fit = _leave_ends(problem, fit, prior, settings)
