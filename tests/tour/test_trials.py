@@ -168,6 +168,20 @@ def test_a_refusal_is_said_in_the_words_of_the_check(tmp_path: Path):
     assert tried.summary == "1 of 2"
 
 
+def test_what_guards_stopped_is_said(tmp_path: Path):
+    report = tmp_path / "deploy.json"
+    report.write_text(
+        '{"trials": [{"outcome": "done", "reason": ""},'
+        '{"outcome": "fault", "reason": "the limit of rate acted"},'
+        '{"outcome": "fault", "reason": "the limit of rate acted"}]}'
+    )
+    stopped = tuple(trials.find_stops(report))
+    found = trials.RealTrials(
+        successes=(True, False, False), recordings=(), stopped=stopped
+    )
+    assert found.summary == "1 of 3, 2 stopped: the limit of rate acted"
+
+
 def test_only_what_the_policy_led_is_judged(tmp_path: Path):
     """Two commands went out on the same state: the log has more rows."""
     time = np.arange(6.0)

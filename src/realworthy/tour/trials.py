@@ -44,14 +44,21 @@ class RealTrials:
     recordings: tuple[Path, ...]
     refusal: str = ""
     """What a check before the trials found wrong, where there were none."""
+    stopped: tuple[str, ...] = ()
+    """Why guards stopped trials, one reason for each that they did."""
 
     @property
     def summary(self) -> str:
-        """Successes of all, or why there were none: a busy machine is no robot."""
+        """Successes of all and what stopped others, or why there were none: a busy
+        machine is no robot."""
         if not self.successes:
             said = f"not tried: {self.refusal or 'no trial was recorded'}"
             return f"{said}. {_BUSY}" if self.refusal.startswith("clock") else said
-        return f"{sum(self.successes)} of {len(self.successes)}"
+        share = f"{sum(self.successes)} of {len(self.successes)}"
+        if not self.stopped:
+            return share
+        why = "; ".join(dict.fromkeys(self.stopped))
+        return f"{share}, {len(self.stopped)} stopped: {why}"
 
     def load(self) -> list[Recording]:
         return [load_recording(path) for path in self.recordings]
@@ -144,6 +151,7 @@ class Deployment:
             successes=tuple(good for _, good in judged),
             recordings=tuple(path for path, _ in judged),
             refusal="; ".join(dict.fromkeys(filter(None, refusals))),
+            stopped=tuple(why for t in self._turns for why in find_stops(t.report)),
         )
 
     def _judge(self, path: Path, turn: _Turn) -> bool:
@@ -242,6 +250,12 @@ def find_refusals(report: Path) -> str:
     """Checks that kept a policy from being tried, in their own words."""
     checks = json.loads(report.read_text())["checks"]
     return ", ".join(f"{c['name']}: {c['text']}" for c in checks if not c["passed"])
+
+
+def find_stops(report: Path) -> list[str]:
+    """Why guards stopped trials, in their own words."""
+    trials = json.loads(report.read_text())["trials"]
+    return [one["reason"] for one in trials if one["outcome"] == Outcome.FAULT]
 
 
 def wait_for(deployments: Sequence[Deployment]) -> None:
