@@ -78,8 +78,6 @@ _ALIKE, _LATE = 0.7, 0.01
 _NEAR, _LEVEL = 0.2, 0.01
 """sd of a number (as a logarithm) and of a table's height [m] around what joints by
 themselves say."""
-_SLIGHT = 1.02
-"""Times the error that may be made for the sake of published dampings."""
 _REFINED, _DAMPINGS = 2, np.array([0.01, 0.1, 1.0])
 """Steps that are taken from there at most, and dampings that are tried."""
 _WHOLE, _JUDGES = 10.0, 30
@@ -143,7 +141,7 @@ def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -
     values = _choose_better(problem, start, values)
     pairs = [(s.name_of("kd"), s.name_of("damping")) for s in servos]
     published = restore_brakes(problem.twin, pairs, values)
-    values = _choose_better(problem, values, published, _SLIGHT)
+    values = _choose_better(problem, values, published)
     by_recording = np.sqrt(np.mean(errors**2, axis=1))
     usual = float(np.median(by_recording))
     strange = np.flatnonzero(by_recording > _STRANGE * usual)
@@ -153,20 +151,14 @@ def fit_alone(problem: Problem, names: Sequence[str], servos: Sequence[Servo]) -
 
 
 def _choose_better(
-    problem: Problem,
-    first: dict[str, float],
-    second: dict[str, float],
-    worse: float = 1.0,
+    problem: Problem, first: dict[str, float], second: dict[str, float]
 ) -> dict[str, float]:
-    """The second values unless the whole twin predicts recordings worse with them.
-
-    By more than `worse` times the error with the first.
-    """
+    """Values with which the whole twin predicts recordings better."""
     wider = problem.spread(_WHOLE, _JUDGES)
     vectors = [problem.space.vector(values) for values in (first, second)]
     values = wider.residuals(problem.coordinates.to_z(np.stack(vectors))).values
     errors = [_average(wider.rmse(row)) for row in values]
-    return second if errors[1] < worse * errors[0] else first
+    return second if errors[1] < errors[0] else first
 
 
 def _settle(
