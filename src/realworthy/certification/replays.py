@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from realworthy.artefacts import make_folder
 from realworthy.certification.condition import Condition
 from realworthy.certification.examine import play_condition
 from realworthy.certification.results import FailureCase
@@ -63,7 +64,7 @@ def save_replay(
     if recording is None:
         return None
     place = folder / "replays"
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     words = "".join(c if c.isalnum() else "_" for c in case.cell)
     name = f"{words}_{case.name}_{case.number}.npz"
     save_recording(recording, place / name, overwrite=True)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from realworthy.artefacts import check_free, make_folder
-from realworthy.deployment.drives import build_drives
+from realworthy.deployment.drives import Drives, build_drives
 from realworthy.deployment.guarded import Guarded, GuardSettings
 from realworthy.deployment.keeping import (
     TrialResult,
@@ -119,9 +119,7 @@ def deploy(
     lates: list[Guarded] = []
     declined = False
     tell(SOFTWARE_STOP)
-    rapid = zip(drives.commands, drives.speed, strict=True)
-    free = [name.removesuffix(".command") for name, v in rapid if np.isinf(v)]
-    if staging.speed_share < 1 and free:
+    if staging.speed_share < 1 and (free := _list_free(drives)):
         them = "it" if len(free) == 1 else "them"
         tell(
             f"No limit of speed is known for {', '.join(free)}: first trials do not"
@@ -150,8 +148,7 @@ def deploy(
                 tell(f"{'ok' if check.passed else 'NO'}  {check.name}: {check.text}")
         ready = not declined and all(check.passed for check in checks)
         for number in range(1, settings.trials + 1) if ready else ():
-            can_slow = len(free) < len(drives.commands)
-            share = staging.speed_share if can_slow else 1.0
+            share = 1.0 if np.isinf(drives.speed).all() else staging.speed_share
             wish = f"run trial {number} at {share:.0%} of its speed"
             if not _agrees(confirm, staging, wish):
                 declined = True
@@ -222,6 +219,12 @@ def _wiggle(
     if decision.is_fault:
         return [Check("default pose", False, decision.reason)]
     return wiggle(guarded, settings.wiggle)
+
+
+def _list_free(drives: Drives) -> list[str]:
+    """Joints whose speed nothing limits."""
+    both = zip(drives.commands, drives.speed, strict=True)
+    return [name.removesuffix(".command") for name, v in both if np.isinf(v)]
 
 
 def _agrees(confirm: Confirm | None, staging: Staging, wish: str) -> bool:

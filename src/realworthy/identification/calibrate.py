@@ -34,12 +34,11 @@ from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
 from realworthy.identification.progress_file import (
-    ChoicePart,
     FitPart,
-    LeftOutPart,
     Progress,
     RoughPart,
     make_key,
+    to_part,
 )
 from realworthy.identification.servos import close_loops, list_numbers
 from realworthy.identification.servos import find_servos as find_loops
@@ -254,29 +253,24 @@ def _begin(
         follow(0.25, "asking what the recordings tell")
         told = Choice(tuple(names))
         if parameters is None and not find_loops(rough):  # forms were chosen unseen
-            problem = wide.with_space(rough, names)
-            if work.done.rough and work.done.rough.weight is None:
-                work.done.rough.weight = weigh(problem)
-            few = problem.thinned(min(_FEW, len(problem.pieces)))
-            weight = (work.done.rough.weight if work.done.rough else None) or 1.0
-            told = keep_told(
-                few,
-                without=work.done.rough.cut or () if work.done.rough else (),
-                noise_factor=float(np.sqrt(weight)),
-                count_factor=len(problem.pieces) / len(few.pieces),
-            )
-        out = [
-            LeftOutPart(x.name, x.verdict, x.sd, list(x.partners))
-            for x in told.left_out
-        ]
-        work.done.choice = ChoicePart(
-            list(told.names),
-            out,
-            list(told.shift_sd_z),
-            [list(own) for own in told.partners],
-        )
+            told = _ask(wide.with_space(rough, names), work)
+        work.done.choice = to_part(told)
         work.save()
     return rough, wide
+
+
+def _ask(problem: Problem, work: Progress) -> Choice:
+    """What the recordings tell, by a few pieces around where the work stands."""
+    rough = work.done.rough
+    if rough and rough.weight is None:
+        rough.weight = weigh(problem)
+    few = problem.thinned(min(_FEW, len(problem.pieces)))
+    return keep_told(
+        few,
+        without=rough.cut or () if rough else (),
+        noise_factor=float(np.sqrt((rough.weight if rough else None) or 1.0)),
+        count_factor=len(problem.pieces) / len(few.pieces),
+    )
 
 
 def _fit_alone(

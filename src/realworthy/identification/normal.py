@@ -77,11 +77,6 @@ class NormalEquations:
         fall += np.einsum("pj,pjk,pk->", ds, self.ss, ds)
         return -float(fall)
 
-    def information(self) -> Floats:
-        """(d, d) information about z once every start is estimated with it."""
-        hessian, _, _, _ = self._eliminate(0.0)
-        return hessian
-
     def _eliminate(self, damping: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Hessian and gradient of z alone; Δs = shift − gain Δz."""
         diagonal = np.diag(self.zz)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from realworthy import __version__, artefacts
 from realworthy.errors import BadFile, Unwritable
+from realworthy.identification.choice import Choice
 from realworthy.identification.forms import Form
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
@@ -153,6 +154,19 @@ class Progress:
         """Writes what is done, whole or not at all."""
         if self._path is not None:
             artefacts.save(self._path, self.done, overwrite=True)
+
+
+def to_part(choice: Choice) -> ChoicePart:
+    """A choice as it is kept."""
+    return ChoicePart(
+        names=list(choice.names),
+        left_out=[
+            LeftOutPart(x.name, x.verdict, x.sd, list(x.partners))
+            for x in choice.left_out
+        ],
+        shift_sd_z=list(choice.shift_sd_z),
+        partners=[list(own) for own in choice.partners],
+    )
 
 
 def make_key(

@@ -274,11 +274,11 @@ def fit_own(
     """
     z = problem.start_z
     prior = believe(problem, z, weight or 1.0)
-    known = {n: x for n, x in offsets.items() if n in problem.space.names}
-    near = problem.coordinates.to_z(problem.space.vector(known))
     if weight is None:
         weight, fit = 1.0, _fit(problem, prior, settings)
     else:
+        known = {n: x for n, x in offsets.items() if n in problem.space.names}
+        near = problem.coordinates.to_z(problem.space.vector(known))
         fit = polish(problem, near, prior, settings, colouring=_colour(problem, near))
     if is_enough(fit):
         return fit

@@ -13,6 +13,7 @@ from types import TracebackType
 
 import numpy as np
 
+from realworthy.artefacts import make_folder
 from realworthy.deployment.state_machine import Phase
 from realworthy.deployment.trial import Outcome
 from realworthy.errors import RealworthyError
@@ -100,7 +101,7 @@ class Deployment:
         self._turns = tuple(self._waiting)
         self._deadline = 0.0
         self._child: subprocess.Popen[bytes] | None = None
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         longest = _START + sum(self._limit(turn) for turn in self._turns)
         where = ("--listen", "udp://127.0.0.1:0", "--seconds", str(longest))
         with self._log.open("ab") as log:

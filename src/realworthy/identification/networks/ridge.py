@@ -49,8 +49,8 @@ def fit_ensemble(
     random = np.random.default_rng(settings.seed)
     x = np.concatenate([rows.inputs for rows in recordings])
     force = np.concatenate([rows.force for rows in recordings])
-    bare = _draw(x, force.shape[1], settings, random)
-    bare = replace(bare, envelope=_enclose(recordings))
+    envelope = _enclose(recordings)
+    bare = _draw(x, force.shape[1], settings, random, envelope)
     penalty = _choose_penalty(bare, recordings, settings)
     heads = []
     for member in range(settings.member_count):
@@ -70,7 +70,11 @@ def fit_ensemble(
 
 
 def _draw(
-    x: Floats, output_count: int, settings: RidgeSettings, random: np.random.Generator
+    x: Floats,
+    output_count: int,
+    settings: RidgeSettings,
+    random: np.random.Generator,
+    envelope: Envelope,
 ) -> Ensemble:
     """An ensemble with random features and heads of zero."""
     members, features, inputs = (
@@ -100,7 +104,7 @@ def _draw(
         heads=np.zeros((members, 1 + inputs + features, output_count)),
         spread_limit=np.ones(output_count),
         force_limit=np.ones(output_count),
-        envelope=surround(x),
+        envelope=envelope,
     )
 
 
