@@ -30,6 +30,7 @@ from realworthy.identification.fit import Fit
 from realworthy.identification.forms import FIT, choose_form, lengthen_steps, shape
 from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
+from realworthy.identification.ground import find_low_ground
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
@@ -126,7 +127,9 @@ def calibrate(
     work = Progress(keep, make_key(twin, division.fitted, division.held_out, asked))
     joints = find_joints(twin, division.fitted)
     follow(0.02, "choosing")
-    closed = close_loops(twin, (*division.fitted, *division.held_out))
+    ground = find_low_ground(twin, division.fitted, joints)
+    above = twin if ground is None else twin.with_table(ground.height)
+    closed = close_loops(above, (*division.fitted, *division.held_out))
     while True:  # a fit may change what should be fitted
         rough, wide = _begin(
             closed, division, joints, parameters, settings, work, follow
@@ -173,6 +176,7 @@ def calibrate(
         cross_validated=part.folds_rmse,
         warnings=(
             *doubted,
+            *((ground.to_words(),) if ground else ()),
             *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
             *((describe_scale(ratios),) if ratios else ()),
             *part.warnings,

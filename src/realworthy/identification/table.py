@@ -72,7 +72,7 @@ def find_table(
     `twin` has drives that are about right; `problem` holds recordings in pieces.
     """
     bound = problem.tracks[0].bound
-    if is_floating(twin) or has_ground(bound):
+    if is_floating(twin) or (has_ground(bound) and twin.table is None):
         return None
     looks = [_look(track, servos) for track in problem.tracks]
     lowest = min(look.low.min() for look in looks)

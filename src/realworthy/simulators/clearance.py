@@ -116,8 +116,35 @@ def find_lowest(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Fl
 
 def has_ground(bound: BoundTwin) -> bool:
     """Whether a plane or a height field lies under the robot."""
+    return bool(_find_grounds(bound.model).any())
+
+
+def measure_depth(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Floats:
+    """(rows,) [m] how deep what moves lies in planes under it; 0 where it does not.
+
+    `position` is (rows, joints); other joints are at home.
+    """
+    model, layout = bound.model, Layout(bound)
+    data = mujoco.MjData(model)
+    data.qpos[:] = bound.compiled.own["own.initial_qpos"]
+    places = [layout.joint(joint)[0] for joint in joints]
+    grounds = _find_grounds(model)
+    moves = model.body_weldid[model.geom_bodyid] != 0
+    found = np.zeros(len(position))
+    for row, values in enumerate(position):
+        data.qpos[places] = values
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        geoms = data.contact.geom
+        between = grounds[geoms].any(axis=1) & moves[geoms].any(axis=1)
+        found[row] = -data.contact.dist[between].min(initial=0.0)
+    return found
+
+
+def _find_grounds(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """(geoms,) whether they are planes or height fields."""
     grounds = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
-    return bool(np.isin(bound.model.geom_type, [int(kind) for kind in grounds]).any())
+    return np.isin(model.geom_type, [int(kind) for kind in grounds])
 
 
 def without_contacts(spec: mujoco.MjSpec) -> None:

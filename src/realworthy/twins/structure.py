@@ -181,13 +181,17 @@ def add_obstacle(
 def add_table(spec: mujoco.MjSpec, height: float) -> None:
     """A smooth, level surface at `height` [m] that carries what comes down on it.
 
-    It holds nothing sideways: how a robot slides on it is not in the model.
+    It takes the place of level planes that the model has. It holds nothing sideways:
+    how a robot slides on it is not in the model.
     """
     if spec.geom(TABLE) is not None:
         raise BadModel(
             f"The model has a shape called '{TABLE}' already.",
             hint="Rename it, or leave `table` out of the twin's file.",
         )
+    for plane in spec.worldbody.geoms:
+        if plane.type == mujoco.mjtGeom.mjGEOM_PLANE and _is_level(plane):
+            plane.pos[2], plane.contype, plane.conaffinity = height, 0, 0
     _let_touch(spec)
     spec.worldbody.add_geom(
         name=TABLE,
@@ -200,6 +204,11 @@ def add_table(spec: mujoco.MjSpec, height: float) -> None:
         priority=_FIRST,
         rgba=[0.6, 0.5, 0.4, 0.5],
     )
+
+
+def _is_level(plane: mujoco.MjsGeom) -> bool:
+    is_plain = plane.alt.type == mujoco.mjtOrientation.mjORIENTATION_QUAT
+    return is_plain and not plane.quat[1:3].any()
 
 
 def _let_touch(spec: mujoco.MjSpec) -> None:

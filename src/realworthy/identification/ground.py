@@ -1,0 +1,69 @@
+"""Is the floor of a model where the robot's was?
+
+A scene often comes with a floor at the height of the base, and the arm was screwed to
+the edge of a table. Recorded poses that lie deep in that floor say so, whatever the
+drives are like.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from realworthy.recordings import Recording
+from realworthy.simulators.base import is_floating
+from realworthy.simulators.clearance import find_lowest, has_ground, measure_depth
+from realworthy.simulators.replay import lay_out_all
+from realworthy.twins import Twin, bind
+
+_LOOK = 0.2
+"""[s] between the poses that are looked at."""
+_THROUGH = 0.05
+"""Share of the robot's size: how deep a pose is that no encoder's offset explains,
+since those are believed to within 0.05 rad."""
+_SOME = 3
+"""Poses that say so: one may be a slip of an encoder."""
+
+
+@dataclass(frozen=True, slots=True)
+class LowGround:
+    """The lowest recorded pose: the robot's ground lies there, or below."""
+
+    height: float
+    """[m]"""
+    depth: float
+    """[m] how deep recorded poses lie in the floor of the model."""
+    recordings: tuple[str, ...]
+    """Those that go through it."""
+
+    def to_words(self) -> str:
+        where = ", ".join(self.recordings[:3])
+        more = len(self.recordings) - 3
+        return (
+            f"The floor of the model is not where the robot's was: recorded poses lie "
+            f"up to {self.depth:.3f} m in it ({where}"
+            f"{f' and {more} more' if more > 0 else ''}). It was taken away: whatever "
+            f"is under the robot lies at {self.height:.3f} m or below."
+        )
+
+
+def find_low_ground(
+    twin: Twin, recordings: Sequence[Recording], joints: Sequence[str]
+) -> LowGround | None:
+    """What recordings say of a floor that they go through; None where they do not."""
+    bound = bind(twin)
+    if is_floating(twin) or not has_ground(bound):
+        return None
+    lowest, deepest, count, names = np.inf, 0.0, 0, list[str]()
+    for track in lay_out_all(twin, recordings):
+        stride = max(1, round(_LOOK * track.recording.rate))
+        poses = track.position[::stride, [track.joints.index(j) for j in joints]]
+        depth = measure_depth(bound, joints, poses)
+        through = depth > _THROUGH * bound.model.stat.extent
+        if through.any():
+            names.append(track.recording.name)
+        lowest = min(lowest, find_lowest(bound, joints, poses).min())
+        deepest, count = max(deepest, depth.max()), count + int(through.sum())
+    if count < _SOME:
+        return None
+    return LowGround(float(lowest), float(deepest), tuple(names))

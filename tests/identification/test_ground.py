@@ -1,0 +1,60 @@
+"""A floor that recordings go through is taken away; one that they respect stays."""
+
+import mujoco
+import pytest
+
+from realworthy.identification.ground import find_low_ground
+from realworthy.identification.table import find_table
+from realworthy.twins import Twin, bind
+from tests.identification.two_joints import JOINTS, TRUTH, find, move, pose
+
+MIDDLE = (0.35, 0.25)
+
+
+def lay_floor(twin: Twin, height: float) -> Twin:
+    def add(spec: mujoco.MjSpec) -> None:
+        spec.worldbody.add_geom(
+            name="floor",
+            type=mujoco.mjtGeom.mjGEOM_PLANE,
+            pos=[0, 0, height],
+            size=[1, 1, 0.1],
+        )
+
+    return twin.edited(add)
+
+
+def test_a_floor_above_recorded_poses_is_taken_away(published: Twin):
+    true = published.with_values(TRUTH)
+    recordings = move(true, MIDDLE)
+    scene = lay_floor(true, 0.18)
+    found = find_low_ground(scene, recordings, JOINTS)
+    assert found is not None
+    assert found.depth > 0.03
+    model = bind(scene.with_table(found.height)).model
+    assert model.geom("floor").contype[0] == 0
+    assert model.geom("table").pos[2] == pytest.approx(found.height)
+    # depth and height tell of the same pose, but for the boxes around its shapes
+    assert found.height == pytest.approx(0.18 - found.depth, abs=0.02)
+
+
+def test_a_floor_that_held_the_robot_stays(published: Twin):
+    scene = lay_floor(published.with_values(TRUTH), 0.12)
+    assert find_low_ground(scene, move(scene, MIDDLE), JOINTS) is None
+
+
+def test_a_robot_in_the_air_has_no_floor_to_lose(published: Twin):
+    true = published.with_values(TRUTH)
+    assert find_low_ground(true, move(true, MIDDLE, seeds=1), JOINTS) is None
+
+
+def test_the_table_is_found_where_the_floor_was_wrong(published: Twin):
+    true = published.with_values(TRUTH)
+    recordings = move(true.with_table(0.12), MIDDLE)
+    scene = lay_floor(true, 0.2)
+    ground = find_low_ground(scene, recordings, JOINTS)
+    assert ground is not None
+    above = scene.with_table(ground.height)
+    problem = pose(above, recordings, list(TRUTH))
+    found = find_table(above, problem, find(above), JOINTS)
+    assert found is not None
+    assert found.height == pytest.approx(0.12, abs=0.004)
