@@ -28,9 +28,9 @@ from realworthy.identification.cutting import Pieces, cut_recordings
 from realworthy.identification.division import Division, divide
 from realworthy.identification.fit import Fit
 from realworthy.identification.forms import FIT, choose_form, lengthen_steps, shape
+from realworthy.identification.ground import find_low_ground
 from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
-from realworthy.identification.ground import find_low_ground
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
