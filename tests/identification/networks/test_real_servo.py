@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from realworthy.actuators import Actuator, Bench, load_servo
+from realworthy.actuators import Actuator, Bench, MotorDc, load_servo
 from realworthy.identification.networks import (
     DriveRun,
     NetworkSettings,
@@ -33,15 +34,28 @@ FRICTIONS = {
         "stribeck_load_friction",
     ],
 }
+FRICTIONS["m4 saturating"] = [*FRICTIONS["m4"], "saturation_current"]
 TIMESTEP = 0.0025
 GAIN = "duty_gain"
 
 
 def published(data_folder: Path, model: str) -> tuple[Actuator, Bench]:
-    file = data_folder / f"bam_servos/published_parameters_2026-07/xl330_{model}.json"
+    friction, _, saturates = model.partition(" ")
+    folder = data_folder / "bam_servos/published_parameters_2026-07"
+    file = folder / f"xl330_{friction}.json"
     zero = json.loads(file.read_text())["q_offset"]
     drive = load_servo(file, joint="arm", kp=200, supply_voltage=7.4)
+    drive = saturate(drive) if saturates else drive
     return drive, Bench(mass=0.49, length=0.1, zero=zero)
+
+
+def saturate(drive: Actuator) -> Actuator:
+    """Half the torque per current at stall, to begin with: see `forms`."""
+    motor = drive.motor
+    assert isinstance(motor, MotorDc)
+    stall = motor.supply_voltage / motor.resistance
+    motor = msgspec.structs.replace(motor, saturation_current=stall)
+    return msgspec.structs.replace(drive, motor=motor)
 
 
 def read_motions(data_folder: Path) -> dict[str, list[DriveRun]]:
@@ -74,9 +88,10 @@ def test_torques_are_labelled_by_the_load_of_the_real_bench(data_folder: Path):
 def test_a_network_against_physics_on_a_motion_left_out(
     left_out: str, data_folder: Path, tmp_path: Path
 ):
-    """12 s of data per gain are few: physics wins two motions of three.
+    """12 s of data per gain are few: the best physics wins every motion.
 
-    The slow one, where friction decides, goes to the network.
+    With a motor that does not saturate, the slow one, where friction decides, goes to
+    the network.
     """
     pytest.importorskip("torch", reason="training needs torch")
     motions = read_motions(data_folder)
@@ -87,8 +102,9 @@ def test_a_network_against_physics_on_a_motion_left_out(
     candidates, fitted = {}, {}
     for model, more in FRICTIONS.items():
         drive, bench = published(data_folder, model)
-        known = physical_candidate(drive, timestep=TIMESTEP, gain_kind=GAIN)
-        candidates[f"{model} published"] = known
+        if model in ("m1", "m4"):
+            known = physical_candidate(drive, timestep=TIMESTEP, gain_kind=GAIN)
+            candidates[f"{model} published"] = known
         fitted[model] = fit_physical(drive, [*DRIVE, *more], pieces, bench, settings)
         candidates[f"{model} fitted"] = physical_candidate(
             fitted[model], timestep=TIMESTEP, gain_kind=GAIN
@@ -105,8 +121,8 @@ def test_a_network_against_physics_on_a_motion_left_out(
     found = compare_drives(candidates, unseen, bench)
     print(left_out, found.to_words(), sep="\n")
     position = {name: score.position for name, score in found.scores.items()}
+    best = min(position[f"{model} fitted"] for model in FRICTIONS)
+    assert best < position["network"]
     if left_out == "up_and_down":
         assert position["network"] < position["m1 published"]
         assert position["network"] < position["m4 published"]
-    else:
-        assert position["m4 fitted"] < position["network"]
