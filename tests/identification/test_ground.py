@@ -3,8 +3,10 @@
 import mujoco
 import pytest
 
-from realworthy.identification.ground import find_low_ground
+from realworthy.gap.ground import find_low_ground
+from realworthy.gap.measure import measure
 from realworthy.identification.table import find_table
+from realworthy.recordings import Recording
 from realworthy.twins import Twin, bind
 from tests.identification.two_joints import JOINTS, TRUTH, find, move, pose
 
@@ -23,6 +25,11 @@ def lay_floor(twin: Twin, height: float) -> Twin:
     return twin.edited(add)
 
 
+def measure_words(twin: Twin, recordings: list[Recording]) -> list[str]:
+    gaps = measure(twin, recordings[:1]).recordings
+    return [words for gap in gaps for words in gap.assumptions]
+
+
 def test_a_floor_above_recorded_poses_is_taken_away(published: Twin):
     true = published.with_values(TRUTH)
     recordings = move(true, MIDDLE)
@@ -30,6 +37,7 @@ def test_a_floor_above_recorded_poses_is_taken_away(published: Twin):
     found = find_low_ground(scene, recordings, JOINTS)
     assert found is not None
     assert found.depth > 0.03
+    assert any("floor" in words for words in measure_words(scene, recordings))
     model = bind(scene.with_table(found.height)).model
     assert model.geom("floor").contype[0] == 0
     assert model.geom("table").pos[2] == pytest.approx(found.height)
@@ -39,7 +47,9 @@ def test_a_floor_above_recorded_poses_is_taken_away(published: Twin):
 
 def test_a_floor_that_held_the_robot_stays(published: Twin):
     scene = lay_floor(published.with_values(TRUTH), 0.12)
-    assert find_low_ground(scene, move(scene, MIDDLE), JOINTS) is None
+    recordings = move(scene, MIDDLE)
+    assert find_low_ground(scene, recordings, JOINTS) is None
+    assert not any("floor" in words for words in measure_words(scene, recordings))
 
 
 def test_a_robot_in_the_air_has_no_floor_to_lose(published: Twin):

@@ -7,6 +7,7 @@ from realworthy.diagnosis.bookkeeping import Finding
 from realworthy.diagnosis.judge import Judge
 from realworthy.diagnosis.search import Found
 from realworthy.errors import BadRecording
+from realworthy.gap.ground import THROUGH_FLOOR
 from realworthy.gap.measure import Gap, measure_recording
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
@@ -41,4 +42,9 @@ def measure_all(
             warnings.append(f"Left out: {error.problem}")
     if first is not None and not found:
         raise first
+    through = [one.name for one in found if THROUGH_FLOOR in one.assumptions]
+    if through:
+        warnings.append(
+            f"{', '.join(through)}: {THROUGH_FLOOR} `calibrate` takes it away."
+        )
     return Gap(twin=twin.name, recordings=tuple(found)), kept, warnings

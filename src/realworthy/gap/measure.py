@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
 from realworthy.gap.forces import ForceGap, measure_forces
+from realworthy.gap.ground import THROUGH_FLOOR, goes_through_floor
 from realworthy.gap.growth import Growth, classify_growth
 from realworthy.gap.noise import NoiseFloor, estimate_noise
 from realworthy.gap.states import States, estimate_states
@@ -250,6 +251,8 @@ def _assumptions(track: Track, states: States) -> tuple[str, ...]:
         said.append(
             "The motion of the base was not recorded: it hangs still above the floor."
         )
+    if goes_through_floor(track, [j for j in track.joints if not is_finger(j)]):
+        said.append(THROUGH_FLOOR)
     if track.recording.sidecar.command_kind is None:
         kinds = {line.kind for line in describe_commands(track.bound)}
         said.append(

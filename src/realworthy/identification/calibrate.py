@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from realworthy import __version__
 from realworthy.errors import BadRecording, RealworthyError
+from realworthy.gap.ground import find_low_ground
 from realworthy.gap.measure import is_finger
 from realworthy.identification.ahead import ADDS_UP, GROWS, compare_ahead
 from realworthy.identification.apart import Servo, find_servos
@@ -28,7 +29,6 @@ from realworthy.identification.cutting import Pieces, cut_recordings
 from realworthy.identification.division import Division, divide
 from realworthy.identification.fit import Fit
 from realworthy.identification.forms import FIT, choose_form, lengthen_steps, shape
-from realworthy.identification.ground import find_low_ground
 from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
@@ -176,7 +176,7 @@ def calibrate(
         cross_validated=part.folds_rmse,
         warnings=(
             *doubted,
-            *((ground.to_words(),) if ground else ()),
+            *((f"{ground.to_words()} It was taken away.",) if ground else ()),
             *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
             *((describe_scale(ratios),) if ratios else ()),
             *part.warnings,

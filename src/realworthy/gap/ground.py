@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.recordings import Recording
 from realworthy.simulators.base import is_floating
 from realworthy.simulators.clearance import find_lowest, has_ground, measure_depth
-from realworthy.simulators.replay import lay_out_all
+from realworthy.simulators.replay import Track, lay_out_all
 from realworthy.twins import Twin, bind
 
+Floats = NDArray[np.float64]
 _LOOK = 0.2
 """[s] between the poses that are looked at."""
 _THROUGH = 0.05
@@ -23,6 +25,11 @@ _THROUGH = 0.05
 since those are believed to within 0.05 rad."""
 _SOME = 3
 """Poses that say so: one may be a slip of an encoder."""
+
+THROUGH_FLOOR = (
+    "Recorded poses lie deep in the floor of the model: it is not where the robot's "
+    "was, and replays are pushed out of it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,8 @@ class LowGround:
         return (
             f"The floor of the model is not where the robot's was: recorded poses lie "
             f"up to {self.depth:.3f} m in it ({where}"
-            f"{f' and {more} more' if more > 0 else ''}). It was taken away: whatever "
-            f"is under the robot lies at {self.height:.3f} m or below."
+            f"{f' and {more} more' if more > 0 else ''}), and whatever is under the "
+            f"robot lies at {self.height:.3f} m or below."
         )
 
 
@@ -51,19 +58,31 @@ def find_low_ground(
     twin: Twin, recordings: Sequence[Recording], joints: Sequence[str]
 ) -> LowGround | None:
     """What recordings say of a floor that they go through; None where they do not."""
-    bound = bind(twin)
-    if is_floating(twin) or not has_ground(bound):
+    if is_floating(twin) or not has_ground(bind(twin)):
         return None
     lowest, deepest, count, names = np.inf, 0.0, 0, list[str]()
     for track in lay_out_all(twin, recordings):
-        stride = max(1, round(_LOOK * track.recording.rate))
-        poses = track.position[::stride, [track.joints.index(j) for j in joints]]
-        depth = measure_depth(bound, joints, poses)
-        through = depth > _THROUGH * bound.model.stat.extent
+        poses, depth = _look(track, joints)
+        through = depth > _THROUGH * track.bound.model.stat.extent
         if through.any():
             names.append(track.recording.name)
-        lowest = min(lowest, find_lowest(bound, joints, poses).min())
+        lowest = min(lowest, find_lowest(track.bound, joints, poses).min())
         deepest, count = max(deepest, depth.max()), count + int(through.sum())
     if count < _SOME:
         return None
     return LowGround(float(lowest), float(deepest), tuple(names))
+
+
+def goes_through_floor(track: Track, joints: Sequence[str]) -> bool:
+    """Whether poses of one recording lie deep in the model's floor."""
+    if track.base is not None or track.hangs or not has_ground(track.bound):
+        return False
+    _, depth = _look(track, joints)
+    return int((depth > _THROUGH * track.bound.model.stat.extent).sum()) >= _SOME
+
+
+def _look(track: Track, joints: Sequence[str]) -> tuple[Floats, Floats]:
+    """(poses, joints) of a recording now and then, and (poses,) how deep they lie."""
+    stride = max(1, round(_LOOK * track.recording.rate))
+    poses = track.position[::stride, [track.joints.index(j) for j in joints]]
+    return poses, measure_depth(track.bound, joints, poses)
