@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from realworthy.identification import Problem
-from realworthy.identification.stages import fit_shared, scan
+from realworthy.identification.stages import believe, fit_shared, scan
 from realworthy.twins import Twin
 from tests.identification.conftest import draw_truth, multisine, play_hidden
 
@@ -33,3 +33,17 @@ def test_a_gain_eighty_times_off_is_found(far: tuple[Problem, float]):
     fit = fit_shared(problem)
     assert fit.e["all.kp"] == pytest.approx(factor, rel=0.05)
     assert fit.e["all.damping"] == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_twin_that_lacks_something_is_held_near_by_beliefs_of_due_weight(
+    joint: Twin, joint_file: Path
+):
+    recordings = play_hidden(joint_file, draw_truth(2), [multisine(2, 3.0)], seed=2)
+    names = ("joint.kp", "joint.position.sensor_bias")
+    problem = Problem(joint, recordings, names)
+    z = problem.start_z
+    held = np.diag(believe(problem, z, 100.0, lacks=True).precision)
+    assert held == pytest.approx([100 / 0.5**2, 100 / 0.05**2])
+    free = np.diag(believe(problem, z, 100.0).precision)
+    assert free[0] < 1
+    assert free[1] == held[1]

@@ -366,9 +366,11 @@ def _fit(
             weight=weight,
             settings=settings,
             offsets=rough.offsets if rough else {},
+            lacks=wide.is_ahead,
             is_enough=lambda fit: _is_hiding(fit, work) or bool(find_cut(fit)),
         )
-        prior = believe(problem, problem.start_z, max(1.0, fit.reduced_chi2))
+        counts = max(1.0, fit.reduced_chi2)
+        prior = believe(problem, problem.start_z, counts, lacks=wide.is_ahead)
         biases = {p.name for p in problem.space if p.kind == "sensor_bias"}
         told = {n: x for n, x in fit.e.items() if n not in biases}
         offsets = {n: x for n, x in fit.e.items() if n in biases}

@@ -60,8 +60,11 @@ _FEW = 4
 """Pieces that tell which joint a number moves."""
 _OFFSET = 0.05
 """[rad] sd of encoder offsets before the data: zeroed by eye, not at random."""
+_PUBLISHED = 0.5
+"""sd of numbers, as logarithms, around what they were where the twin lacks something:
+half their size, as what is worth fitting (`choice`)."""
 _LOOSER = 2.0
-"""Fall of the residuals' size, squared, that makes offsets be fitted once more."""
+"""Change of the residuals' size, squared, that makes beliefs be weighed once more."""
 _MUCH, _END = 1.2, 0.05
 """Reduced χ² from which a fit may stand at a wrong end of a range, and how near to an
 end it then is, as a share of the range."""
@@ -263,6 +266,7 @@ def fit_own(
     weight: float | None,
     settings: LeastSquaresSettings,
     offsets: Mapping[str, float],
+    lacks: bool,
     is_enough: Callable[[Fit], bool],
 ) -> Fit:
     """Every number from nominal, encoder offsets held near zero.
@@ -270,10 +274,12 @@ def fit_own(
     `weight` is how much larger residuals are than white noise, squared, where a rough
     fit came before: what is believed of offsets then has its due weight among thousands
     of rows that say the same thing. None: nominal may be far off. `offsets` of a fit
-    before are where these begin. A first answer that `is_enough` is not improved.
+    before are where these begin. A first answer that `is_enough` is not improved. A
+    twin that `lacks` something would make up for it with any number that it is given:
+    all are then held near nominal.
     """
     z = problem.start_z
-    prior = believe(problem, z, weight or 1.0)
+    prior = believe(problem, z, weight or 1.0, lacks=lacks)
     if weight is None:
         weight, fit = 1.0, _fit(problem, prior, settings)
     else:
@@ -284,9 +290,10 @@ def fit_own(
         return fit
     fit = _leave_ends(problem, fit, prior, settings)
     found = fit.weight
-    has_offsets = any(p.kind == "sensor_bias" for p in problem.space)
-    if has_offsets and not 1 / _LOOSER < found / weight < _LOOSER:
-        prior, colouring = believe(problem, z, found), _colour(problem, fit.z)
+    is_held = lacks or any(p.kind == "sensor_bias" for p in problem.space)
+    if is_held and not 1 / _LOOSER < found / weight < _LOOSER:
+        prior = believe(problem, z, found, lacks=lacks)
+        colouring = _colour(problem, fit.z)
         again = polish(problem, fit.z, prior, settings, colouring=colouring)
         fit = _add(again, fit)
     return fit
@@ -347,13 +354,20 @@ def _fit(problem: Problem, prior: Prior, settings: LeastSquaresSettings) -> Fit:
     return fit_least_squares(problem, prior=belief, settings=settings)
 
 
-def believe(problem: Problem, z: Floats, weight: float) -> Prior:
-    """Wide for all but offsets, whose belief counts `weight` times."""
+def believe(
+    problem: Problem, z: Floats, weight: float, *, lacks: bool = False
+) -> Prior:
+    """Wide for all but offsets, whose belief counts `weight` times.
+
+    Of a twin that `lacks` something, what was published counts so, too.
+    """
     wide = to_prior(problem, None, z)
     precision = np.diag(wide.precision).copy()
     for i, parameter in enumerate(problem.space):
         if parameter.kind == "sensor_bias":
             precision[i] = weight / _OFFSET**2
+        elif lacks and parameter.transform is Transform.LOG:
+            precision[i] = max(precision[i], weight / _PUBLISHED**2)
     return Prior(wide.mean, np.diag(precision))
 
 
