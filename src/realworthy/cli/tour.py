@@ -22,7 +22,7 @@ class TourCommand:
     robot: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = (
         "pendulum"
     )
-    """Which robot: arm, diffdrive or pendulum, which is the default."""
+    """Which robot: arm, diffdrive or pendulum. The pendulum is the default."""
     seed: Seed = 0
     """Of the hidden truth, and of everything else that is random."""
     output: Annotated[
