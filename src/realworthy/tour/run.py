@@ -22,6 +22,7 @@ from realworthy.certification.results import Share
 from realworthy.certification.subject import build_subject
 from realworthy.certification.suite import Coverage, Suite, quick_suite
 from realworthy.diagnosis import diagnose
+from realworthy.diagnosis.search import SearchSettings
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.gap import measure
 from realworthy.identification import calibrate
@@ -46,7 +47,10 @@ _LEAST = 1.0
 _MOTION = 8.0
 """[s] of the motion that is designed."""
 _SHORT = 3.0
-"""[s] of the recordings that are diagnosed, whose time goes with their length."""
+"""[s] of the recordings by which the twin is measured."""
+_GLANCE, _PATIENCE = 2.0, 20.0
+"""[s] of each that are diagnosed, whose time goes with their length, and [s] after
+which no further cause is looked for."""
 _ELSEWHERE = 17
 """From a tour's seed to that of the episodes on the robot."""
 Tell = Callable[[str, str], None]
@@ -372,7 +376,9 @@ def _read_processor() -> float:
 
 
 def _diagnose(twin: str, recordings: list[Recording]) -> Explained:
-    found = diagnose(load_twin(twin), recordings)
+    parts = [recording.crop(0.0, _GLANCE) for recording in recordings]
+    settings = SearchSettings(seconds=_PATIENCE)
+    found = diagnose(load_twin(twin), parts, settings=settings)
     return Explained(
         summary=found.summary,
         causes=tuple((cause.name, cause.share) for cause in found.causes),
