@@ -52,6 +52,22 @@ def test_a_floor_that_held_the_robot_stays(published: Twin):
     assert not any("floor" in words for words in measure_words(scene, recordings))
 
 
+def test_a_wall_is_no_floor(published: Twin):
+    """A table would not take its place, so nobody says that it was taken away."""
+
+    def add(spec: mujoco.MjSpec) -> None:
+        spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_PLANE,
+            pos=[0.3, 0, 0],
+            quat=[0.7071, 0, -0.7071, 0],  # faces the robot
+            size=[1, 1, 0.1],
+        )
+
+    true = published.with_values(TRUTH)
+    behind = true.edited(add)
+    assert find_low_ground(behind, move(true, MIDDLE, seeds=1), JOINTS) is None
+
+
 def test_a_robot_in_the_air_has_no_floor_to_lose(published: Twin):
     true = published.with_values(TRUTH)
     assert find_low_ground(true, move(true, MIDDLE, seeds=1), JOINTS) is None

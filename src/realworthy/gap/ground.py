@@ -63,11 +63,11 @@ def find_low_ground(
     lowest, deepest, count, names = np.inf, 0.0, 0, list[str]()
     for track in lay_out_all(twin, recordings):
         poses, depth = _look(track, joints)
-        through = depth > _THROUGH * track.bound.model.stat.extent
-        if through.any():
+        through = _count_through(track, depth)
+        if through:
             names.append(track.recording.name)
         lowest = min(lowest, find_lowest(track.bound, joints, poses).min())
-        deepest, count = max(deepest, depth.max()), count + int(through.sum())
+        deepest, count = max(deepest, depth.max()), count + through
     if count < _SOME:
         return None
     return LowGround(float(lowest), float(deepest), tuple(names))
@@ -77,8 +77,7 @@ def goes_through_floor(track: Track, joints: Sequence[str]) -> bool:
     """Whether poses of one recording lie deep in the model's floor."""
     if track.base is not None or track.hangs or not has_ground(track.bound):
         return False
-    _, depth = _look(track, joints)
-    return int((depth > _THROUGH * track.bound.model.stat.extent).sum()) >= _SOME
+    return _count_through(track, _look(track, joints)[1]) >= _SOME
 
 
 def _look(track: Track, joints: Sequence[str]) -> tuple[Floats, Floats]:
@@ -86,3 +85,7 @@ def _look(track: Track, joints: Sequence[str]) -> tuple[Floats, Floats]:
     stride = max(1, round(_LOOK * track.recording.rate))
     poses = track.position[::stride, [track.joints.index(j) for j in joints]]
     return poses, measure_depth(track.bound, joints, poses)
+
+
+def _count_through(track: Track, depth: Floats) -> int:
+    return int((depth > _THROUGH * track.bound.model.stat.extent).sum())

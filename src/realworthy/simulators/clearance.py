@@ -1,7 +1,7 @@
 """How close parts of a robot come to each other, and to what stands around it."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -97,54 +97,56 @@ def find_lowest(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Fl
     By the boxes around its shapes, so the shapes may end a little higher. `position` is
     (rows, joints); other joints are at home. inf where nothing that moves can touch.
     """
-    model, layout = bound.model, Layout(bound)
+    model = bound.model
     touching = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     own = np.flatnonzero(touching & (model.body_weldid[model.geom_bodyid] != 0))
     middle, half = model.geom_aabb[own, :3], model.geom_aabb[own, 3:]
-    data = mujoco.MjData(model)
-    data.qpos[:] = bound.compiled.own["own.initial_qpos"]
-    places = [layout.joint(joint)[0] for joint in joints]
     found = np.full(len(position), np.inf)
-    for row, values in enumerate(position):
-        data.qpos[places] = values
-        mujoco.mj_kinematics(model, data)
+    for row, data in enumerate(_take_poses(bound, joints, position)):
         up = data.geom_xmat[own, 6:]  # of each shape's axes
         reach = (up * middle - np.abs(up) * half).sum(axis=1)
         found[row] = (data.geom_xpos[own, 2] + reach).min(initial=np.inf)
     return found
 
 
-def has_ground(bound: BoundTwin) -> bool:
-    """Whether a plane or a height field lies under the robot."""
-    return bool(_find_grounds(bound.model).any())
-
-
 def measure_depth(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Floats:
-    """(rows,) [m] how deep what moves lies in planes under it; 0 where it does not.
+    """(rows,) [m] how deep what moves lies in level planes of the world; 0: not at all.
 
     `position` is (rows, joints); other joints are at home.
     """
-    model, layout = bound.model, Layout(bound)
-    data = mujoco.MjData(model)
-    data.qpos[:] = bound.compiled.own["own.initial_qpos"]
-    places = [layout.joint(joint)[0] for joint in joints]
-    grounds = _find_grounds(model)
+    model = bound.model
+    floors = (model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)) & (
+        model.geom_bodyid == 0
+    )
+    floors &= ~model.geom_quat[:, 1:3].any(axis=1)
     moves = model.body_weldid[model.geom_bodyid] != 0
     found = np.zeros(len(position))
-    for row, values in enumerate(position):
-        data.qpos[places] = values
-        mujoco.mj_kinematics(model, data)
+    for row, data in enumerate(_take_poses(bound, joints, position)):
         mujoco.mj_collision(model, data)
         geoms = data.contact.geom
-        between = grounds[geoms].any(axis=1) & moves[geoms].any(axis=1)
+        between = floors[geoms].any(axis=1) & moves[geoms].any(axis=1)
         found[row] = -data.contact.dist[between].min(initial=0.0)
     return found
 
 
-def _find_grounds(model: mujoco.MjModel) -> NDArray[np.bool_]:
-    """(geoms,) whether they are planes or height fields."""
+def _take_poses(
+    bound: BoundTwin, joints: Sequence[str], position: Floats
+) -> Iterator[mujoco.MjData]:
+    """Shapes where they are in each of (rows, joints) poses, the same data anew."""
+    model, layout = bound.model, Layout(bound)
+    data = mujoco.MjData(model)
+    data.qpos[:] = bound.compiled.own["own.initial_qpos"]
+    places = [layout.joint(joint)[0] for joint in joints]
+    for values in position:
+        data.qpos[places] = values
+        mujoco.mj_kinematics(model, data)
+        yield data
+
+
+def has_ground(bound: BoundTwin) -> bool:
+    """Whether a plane or a height field lies under the robot."""
     grounds = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
-    return np.isin(model.geom_type, [int(kind) for kind in grounds])
+    return bool(np.isin(bound.model.geom_type, [int(kind) for kind in grounds]).any())
 
 
 def without_contacts(spec: mujoco.MjSpec) -> None:
