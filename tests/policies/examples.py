@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 
 from realworthy.policies import ActionMap, Contract, Gravity, Linear, Term
+from realworthy.policies.action import Bound
 from realworthy.policies.contract import (
     Conventions,
     Delays,
@@ -25,6 +26,16 @@ ACTION = ActionMap(
     scale=(0.5, 0.25, 0.125),
     smoothing=0.5,
 )
+
+
+def bounds(*joints: str, lead: float = 0.1) -> tuple[Bound, ...]:
+    """Commands of these joints stay near them."""
+    return tuple(
+        Bound(signal=f"{joint}.position", lead=lead, lower=-9.0, upper=9.0)
+        for joint in joints
+    )
+
+
 TERMS: tuple[Term, ...] = (
     Linear(name="angles", signals=tuple(f"{j}.position" for j in JOINTS), history=3),
     Gravity(name="gravity", signals=ORIENTATION),

@@ -16,7 +16,7 @@ from realworthy.policies.metadata import (
     read_sidecar,
     write_metadata,
 )
-from tests.policies.examples import JOINTS, TERMS, contract, robot
+from tests.policies.examples import ACTION, JOINTS, TERMS, bounds, contract, robot
 
 REQUIRED = (
     *("schema", "task", "twin", "joints", "terms", "action", "history_layout"),
@@ -107,6 +107,10 @@ def test_a_newer_schema_and_unknown_keys_are_refused():
             "x: the default is outside",
         ),
         ({"terms": TERMS[:1]}, "the observation has 9 numbers"),
+        (
+            {"action": msgspec.structs.replace(ACTION, bounds=bounds("hip"))},
+            "action.bounds has 1 entries",
+        ),
     ],
 )
 def test_contradictions_are_refused(changes: dict, said: str):
@@ -149,6 +153,12 @@ def test_a_robot_that_has_everything_fits():
 def test_what_a_robot_lacks_is_said(info, said: str):
     with pytest.raises(RealworthyError, match=said):
         contract().check_against(info)
+
+
+def test_bounds_need_what_they_are_about_to_be_measured():
+    action = msgspec.structs.replace(ACTION, bounds=bounds(*JOINTS[:2], "toe"))
+    misfits = contract(action=action).find_misfits(robot())
+    assert misfits == ("It does not measure 'toe.position'.",)
 
 
 def test_a_missing_joint_is_said_once():

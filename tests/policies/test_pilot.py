@@ -13,7 +13,7 @@ from realworthy.policies.contract import DriveGains
 from realworthy.realities import StandIn, load_reality
 from realworthy.robots import Command, RobotInfo, State
 from tests.policies.actors import actor, write
-from tests.policies.examples import ACTION, JOINTS, TERMS, contract, robot
+from tests.policies.examples import ACTION, JOINTS, TERMS, bounds, contract, robot
 
 PLAIN = {
     "activation": Activation.ELU,
@@ -83,6 +83,22 @@ def test_commands_are_those_of_the_terms_the_network_and_the_map(tmp_path, feedb
         assert pilot.act(now) == pytest.approx(expected, abs=1e-5)
         assert pilot.used == pytest.approx(used, abs=1e-5)
         assert pilot.action == pytest.approx(raw, abs=1e-5)
+
+
+def test_bounded_commands_stay_near_the_joints_of_their_names(tmp_path):
+    action = msgspec.structs.replace(ACTION, bounds=bounds(*JOINTS))
+    free, near = tmp_path / "free.onnx", tmp_path / "near.onnx"
+    write(free, actor(), contract())
+    write(near, actor(), contract(action=action))
+    info = robot(("knee", "foot", "hip"))
+    asking, pilot = Pilot(load_policy(free), info), Pilot(load_policy(near), info)
+    cut = 0
+    for step in range(20):
+        now = state(info, step)
+        asked, sent = asking.act(now), pilot.act(now)
+        assert sent == pytest.approx(asked.clip(now.position - 0.1, now.position + 0.1))
+        cut += int((sent != asked).sum())
+    assert 0 < cut < 60
 
 
 def test_a_reset_forgets_everything_but_the_inputs(any_path):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.spatial.transform import Rotation
 
 from realworthy.errors import RealworthyError
 from realworthy.policies import ActionMap, Goal, Gravity, Linear, Turn
+from realworthy.policies.action import Bound
 from realworthy.policies.terms import list_signals
 from tests.policies.examples import ORIENTATION
 
@@ -94,3 +96,25 @@ def test_an_action_is_cut_then_smoothed_then_scaled():
     assert used == pytest.approx([0.25 * 2 + 0.75, -0.25 + 0.75])
     assert action.compute(used) == pytest.approx([1 + 0.5 * 1.25, 2 + 3 * 0.5])
     assert action.names == ("a.command.action", "b.command.action")
+
+
+@pytest.mark.parametrize("library", [np.array, torch.tensor])
+def test_commands_stay_near_their_joints_and_within_their_ranges(library):
+    bounds = (
+        Bound(signal="a.position", lead=0.2, lower=-1.0, upper=1.0),
+        Bound(signal="b.position", lead=0.5, lower=-1.0, upper=1.0),
+    )
+    action = ActionMap(
+        commands=("a.command", "b.command"),
+        offset=(0.0, 0.0),
+        scale=(2.0, 2.0),
+        bounds=bounds,
+    )
+    used = library([[0.5, 0.1], [-0.5, 0.6], [0.9, -0.9]])
+    measured = library([[0.3, 0.0], [0.3, 0.8], [1.4, -2.0]])
+    wanted = [
+        [0.5, 0.2],  # 1.0 is too far from 0.3; 0.2 is near enough
+        [0.1, 1.0],  # -1.0 is too far from 0.3; 1.2 is near, but out of range
+        [1.0, -1.0],  # beyond its range a joint is called back
+    ]
+    assert np.allclose(action.compute(used, measured), wanted)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from realworthy.deployment.drives import find_limits
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.tasks.chain import Chain
+from realworthy.tasks.contract import build_contract
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.reach import Reach
 from realworthy.tasks.worlds import TaskWorlds
@@ -120,6 +122,46 @@ def test_rewards_are_as_computed_by_hand():
         "action_rate": 0.2,
         "slow": 1e-4,
     }
+
+
+def test_no_command_asks_for_more_than_a_drive_can_give():
+    """By the guards that bound commands on a robot: tracking and torque never act."""
+    task = Reach()
+    worlds = TaskWorlds(
+        task, 16, randomization=Randomization(noise=1.0), thread_count=1
+    )
+    contract = build_contract(worlds)
+    owners = contract.command_owners
+    limits = find_limits(contract)
+    places = [limits.joints.index(owner) for owner in owners]
+    reach = limits.torque[places] / [contract.gains[owner].kp for owner in owners]
+    rng, cut = np.random.default_rng(0), 0
+    for _ in range(60):
+        near = worlds.measuring.near.numpy().astype(float)
+        action = rng.uniform(-1, 1, (16, len(owners))).astype(np.float32)
+        worlds.step(torch.from_numpy(action))
+        told = worlds.scene.command.numpy()
+        assert (np.abs(told - near) <= reach).all()
+        assert (told >= limits.lower[places]).all()
+        assert (told <= limits.upper[places]).all()
+        used = worlds.scene.action.numpy()
+        asked = np.array(task.action.offset) + np.array(task.action.scale) * used
+        cut += int((np.abs(asked - told) > 1e-3).sum())
+    assert cut > 100
+
+
+def test_commands_are_bounded_about_what_a_false_encoder_says():
+    """A servo closes its loop on its own encoder: what is near is near in its words."""
+    off = load_twin("arm").with_values({"elbow_flex.position.sensor_bias": 0.5})
+    worlds = TaskWorlds(Reach(off), 1, thread_count=1)
+    names = worlds.simulator.signals
+    elbow = names.index("elbow_flex.position")
+    true = float(worlds.scene.signals[0, elbow])
+    at = worlds.task.action.commands.index("elbow_flex.command")
+    assert float(worlds.measuring.near[0, at]) == pytest.approx(true + 0.5, abs=1e-6)
+    worlds.step(torch.full((1, worlds.action_width), -1.0))
+    lead = worlds.task.action.bounds[at].lead
+    assert float(worlds.scene.command[0, at]) == pytest.approx(true + 0.5 - lead)
 
 
 def test_being_there_counts_once_it_was_held():

@@ -151,16 +151,20 @@ def test_the_actor_sees_what_a_stand_in_reports(build, reality: Reality):
     worlds = build_real_worlds(task, reality, 1, seed=reality.file.seed)
     scene, robot, told = worlds.scene, StandIn(reality), task.action
     kinds, info = ("position", "velocity", "torque"), robot.info
+    n = len(info.joints)
     signals = [f"{joint}.{kind}" for kind in kinds for joint in info.joints]
     inputs = [one.name for one in task.inputs]
     names = (*signals, *info.other_signals, *told.names, *inputs)
     observer = Observer(task.terms, told, names)
     command = scene.initial_command.clone()
     places = [info.commands.index(name) for name in told.commands]
-    offset, scale = torch.tensor(told.offset), torch.tensor(told.scale)
+    near = [names.index(bound.signal) for bound in told.bounds]
+    row = np.zeros(len(names))
+    row[: len(signals)] = np.concatenate([robot.read().position, np.zeros(2 * n)])
     for k in range(round(1.0 / task.period)):
         step = worlds.step(wave(worlds, k))
-        command[places] = offset + scale * scene.action[0]
+        used = scene.action[0].double().numpy()
+        command[places] = torch.from_numpy(told.compute(used, row[near])).float()
         robot.write(Command(sequence=k, values=command.double().numpy()))
         robot.wait(task.period)
         state, goal = robot.read(), task.read_inputs(scene)

@@ -81,12 +81,12 @@ def miswire(contract: Contract, mutant: Mutant) -> Contract:
     match mutant:
         case SwappedJoints(side=Side.ACTION):
             order = _find_swap(contract, mutant)
-            commands, offset, scale = (
-                tuple(values[i] for i in order)
-                for values in (action.commands, action.offset, action.scale)
-            )
-            swapped = change(action, commands=commands, offset=offset, scale=scale)
-            return change(contract, action=swapped)
+            swapped = {
+                name: tuple(getattr(action, name)[i] for i in order)
+                for name in ("commands", "offset", "scale", "bounds")
+                if getattr(action, name)
+            }
+            return change(contract, action=change(action, **swapped))
         case FlippedSign(joint=joint, side=Side.ACTION):
             scale = np.where(_find_commands(contract, joint), -1, 1) * action.scale
             return change(contract, action=change(action, scale=tuple(scale.tolist())))

@@ -33,6 +33,8 @@ class Episodes:
     """(n, width) some of what the policy saw, raw."""
     signals: NDArray[np.float32] | None
     """(worlds, steps, signals) true measurements, where they were asked for."""
+    commands: NDArray[np.float32] | None
+    """(worlds, steps, commands) that they were answered with."""
 
     @property
     def valid_count(self) -> int:
@@ -63,6 +65,7 @@ def play(
     playing = np.ones(count, np.bool_)
     seen: list[Floats] = []
     rows: list[NDArray[np.float32]] = []
+    told: list[NDArray[np.float32]] = []
     for k in range(worlds.step_limit):
         actor = observations["actor"].numpy()
         if k % 10 == 0:
@@ -71,6 +74,8 @@ def play(
             rows.append(worlds.scene.signals.numpy().copy())
         action = wire.act(actor)
         step = worlds.step(torch.from_numpy(action.astype(np.float32)))
+        if with_signals:
+            told.append(worlds.scene.command.numpy().copy())
         if recorder is not None:
             recorder.keep()
         done = step.done.numpy()
@@ -100,6 +105,7 @@ def play(
         trace=trace,
         observed=np.concatenate(seen),
         signals=np.stack(rows, axis=1) if rows else None,
+        commands=np.stack(told, axis=1) if told else None,
     )
 
 

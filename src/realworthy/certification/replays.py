@@ -32,23 +32,20 @@ def record_failure(
         rows=rows,
         names=names,
         numbers=np.full(_TRIES, case.number),
-        with_trace=True,
         with_signals=True,
     )
     failed = np.flatnonzero((found.failure != 0) & ~found.invalid)
     if not len(failed):
         return None
-    assert found.trace is not None
     assert found.signals is not None
+    assert found.commands is not None
     world = int(failed[0])
     steps = max(round(found.seconds[world] / subject.contract.period) - 1, 2)
-    action = subject.contract.action
-    used = found.trace.action[world, :steps] * action.clip
-    commands = np.array(action.offset) + np.array(action.scale) * used
+    commands = found.commands[world, :steps].astype(np.float64)
     signals = subject.build_worlds(Condition(), 1, seed=0).simulator.signals
     values = found.signals[world, :steps].astype(np.float64)
     columns = dict(zip(signals, values.T, strict=True))
-    columns |= dict(zip(action.commands, commands.T, strict=True))
+    columns |= dict(zip(subject.contract.action.commands, commands.T, strict=True))
     time = np.arange(steps, dtype=np.float64) * subject.contract.period
     return Recording(np.asarray(time, dtype=np.float64), columns)
 

@@ -264,6 +264,7 @@ def _join(parts: list[Episodes]) -> Episodes:
         trace=None,
         observed=None,
         signals=None,
+        commands=None,
     )
 
 

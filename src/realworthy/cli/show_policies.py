@@ -78,6 +78,15 @@ def _emit_tables(contract: Contract) -> None:
             )
         ],
     )
+    if action.bounds:
+        emit_table(
+            "Keeps its commands",
+            ("name", f"within [{unit}]", f"of where it is [{unit}]"),
+            [
+                (name, span((bound.lower, bound.upper)), f"±{bound.lead:.3g}")
+                for name, bound in zip(action.commands, action.bounds, strict=True)
+            ],
+        )
     emit_table(
         "Is told",
         ("input", "range", "default", "unit"),

@@ -105,7 +105,7 @@ class Train:
         from realworthy.tasks.catalogue import check_task
 
         check_task(self.task)
-        preset = find_preset(self.task)
+        preset = find_preset(self.task).on(self.device)
         bounded = self.minutes is not None or self.steps is not None
         return TrainSettings(
             task=self.task,

@@ -37,6 +37,12 @@ class Preset:
     """How worlds differ where nobody says so."""
     ease_steps: int = 0
     """Control steps over which worlds grow as different as that."""
+    on_gpu: "Preset | None" = None
+    """How it is learned on a GPU, where that wants more worlds and larger networks."""
+
+    def on(self, device: str) -> "Preset":
+        """The same for a device such as `cuda:1`."""
+        return self if self.on_gpu is None or device == "cpu" else self.on_gpu
 
 
 def _believe(twin: Twin) -> Randomization:
@@ -104,6 +110,12 @@ def _legged() -> PpoSettings:
     return s
 
 
+def _legged_on_gpu() -> PpoSettings:
+    s = PpoSettings()
+    s.mirror_samples = True
+    return s
+
+
 PRESETS: dict[str, Preset] = {
     "pendulum": Preset(ppo=_swing, world_count=128, minutes=2, randomize=_believe),
     "cartpole_balance": Preset(
@@ -130,8 +142,22 @@ PRESETS: dict[str, Preset] = {
         world_count=1024,
         minutes=10,
         randomize=quadruped_randomization,
+        on_gpu=Preset(
+            ppo=PpoSettings,
+            world_count=4096,
+            minutes=2,
+            randomize=quadruped_randomization,
+        ),
     ),
-    "biped": Preset(ppo=_legged, world_count=1024, minutes=30, randomize=_believe),
+    "biped": Preset(
+        ppo=_legged,
+        world_count=1024,
+        minutes=30,
+        randomize=_believe,
+        on_gpu=Preset(
+            ppo=_legged_on_gpu, world_count=4096, minutes=10, randomize=_believe
+        ),
+    ),
 }
 
 

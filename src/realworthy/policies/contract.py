@@ -213,8 +213,10 @@ class Contract(_Part, frozen=True, kw_only=True):
             if joint not in info.joints:
                 has = ", ".join(info.joints) or "none"
                 yield f"It has no joint '{joint}'; it has {has}."
-        given = {*self.inputs, *self.action.names}
-        for name in find_unmeasured(self.terms, {*list_measured(info), *given}):
+        given, measured = {*self.inputs, *self.action.names}, list_measured(info)
+        unmeasured = find_unmeasured(self.terms, {*measured, *given})
+        bounded = {bound.signal for bound in self.action.bounds}
+        for name in (*unmeasured, *sorted(bounded - {*measured, *unmeasured})):
             if name.rpartition(".")[0] not in {*self.joints} - {*info.joints}:
                 yield f"It does not measure '{name}'."
         for name in self.action.commands:
@@ -254,6 +256,7 @@ class Contract(_Part, frozen=True, kw_only=True):
             ("commands", self.action.commands),
             ("offset", self.action.offset),
             ("scale", self.action.scale),
+            ("bounds", self.action.bounds or self.action.commands),
         ):
             if len(values) != self.action.width or not values:
                 yield f"action.{field} has {len(values)} entries, not one per command."

@@ -42,6 +42,7 @@ class Pilot:
         self._parts = [slice(*pair) for pair in pairwise(ends)]
         self._last = slice(len(measured), len(measured) + self._map.width)
         self._given = slice(self._last.stop, len(names))
+        self._bounded = [names.index(b.signal) for b in self._map.bounds]
         given = (*self._map.commands, *contract.resting)
         self._resting = np.array(list(contract.resting.values()))
         self._order = [given.index(name) for name in info.commands]
@@ -80,5 +81,5 @@ class Pilot:
         self.observation = self._observer.observe(self._row)
         self.action = self.policy.act(self.observation).astype(np.float64)
         self.used = self._map.smooth(self.action, self.used)
-        moved = self._map.compute(self.used)
+        moved = self._map.compute(self.used, self._row[self._bounded])
         return np.concatenate((moved, self._resting))[self._order]

@@ -63,6 +63,10 @@ class Measuring:
         """(worlds,) control steps by which measurements are late in this episode."""
         self.rows = scene.zeros(self._most + 1, len(signals))
         """(worlds, latency + 1, signals) the last measurements, the newest first."""
+        bounds = task.action.bounds
+        self._near = scene.find(*(b.signal for b in bounds)) if bounds else None
+        self.near = scene.zeros(len(bounds))
+        """(worlds, bounds) what the robot measured last of where commands stay near."""
         self.renew()
 
     def begin(self, worlds: Tensor) -> None:
@@ -96,7 +100,7 @@ class Measuring:
         """
         signals, known = self._scene.signals, self._list_known()
         truth = torch.cat([signals, *known], dim=1)
-        row = torch.cat([self._measure(signals, fresh), *known], dim=1)
+        row = torch.cat([self._take(signals, fresh), *known], dim=1)
         if fresh is None:
             actor = self._actor.observe(row)
         else:
@@ -110,7 +114,7 @@ class Measuring:
         """
         signals, known = self._scene.signals, [x[ids] for x in self._list_known()]
         truth = torch.cat([signals[ids], *known], dim=1)
-        row = torch.cat([self._measure(signals, fresh)[ids], *known], dim=1)
+        row = torch.cat([self._take(signals, fresh)[ids], *known], dim=1)
         assert self._actor.last is not None
         actor = self._actor.last.index_copy(0, ids, self._actor.begin(row))
         self._actor.last = actor
@@ -125,7 +129,19 @@ class Measuring:
     def memory(self) -> dict[str, Tensor]:
         """Tensors that it remembers, by name, live."""
         held = {"late": self.late, "rows": self.rows}
+        if self._near is not None:
+            held["near"] = self.near
         return held if self._actor.last is None else held | {"seen": self._actor.last}
+
+    def _take(self, signals: Tensor, fresh: Tensor | None) -> Tensor:
+        """(worlds, signals) measured now; where commands stay near is remembered."""
+        measured = self._measure(signals, fresh)
+        if self._near is not None:
+            near = measured[:, self._near]
+            if fresh is not None:
+                near = torch.where(fresh[:, None], near, self.near)
+            self.near = near
+        return measured
 
     def _measure(self, signals: Tensor, fresh: Tensor | None) -> Tensor:
         """(worlds, signals) as the robot would report them, some steps late."""

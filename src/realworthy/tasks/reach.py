@@ -11,13 +11,15 @@ import torch
 from torch import Tensor
 
 from realworthy.errors import RealworthyError
-from realworthy.policies.action import ActionMap
+from realworthy.policies.action import ActionMap, Bound
 from realworthy.policies.terms import Linear, Term
 from realworthy.tasks.chain import Chain
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Controller, Input, Start, Task
 from realworthy.twins import Twin, bind, load_twin
+from realworthy.twins.commands import CommandLine
+from realworthy.twins.layout import Layout
 
 _POOL = 2048
 """Goals that are drawn from."""
@@ -29,6 +31,14 @@ _HOLD = 0.2
 """[s] at the end of an episode for which it must be there."""
 _SCATTER = 0.05
 """[rad] about the home pose in which episodes begin."""
+_LEAD = 0.95
+"""Of the distance at which a drive gives all its torque: where guards begin to act."""
+_RANGE = 0.9
+"""Of a joint's range that commands use, about its middle."""
+_SMOOTHING = 0.3
+"""α of actions: a step of 20 ms goes this part of the way to a new one."""
+_SPEED = 2.0
+"""[rad/s or m/s] that a joint should reach where no datasheet says more."""
 _AXES = ("x", "y", "z")
 
 
@@ -80,7 +90,11 @@ class Reach(Task):
         )
         far = np.maximum(chain.upper - chain.home, chain.home - chain.lower)
         self.action = ActionMap(
-            commands=commands, offset=home, scale=tuple(far.tolist())
+            commands=commands,
+            offset=home,
+            scale=tuple(far.tolist()),
+            smoothing=_SMOOTHING,
+            bounds=_find_bounds(chain),
         )
         self._pool = chain.draw_points(_POOL, seed=0, share=_SHARE)
         low, high, middle = (f(self._pool, axis=0) for f in (np.min, np.max, np.median))
@@ -161,14 +175,49 @@ class Reach(Task):
                 pose[world] = torch.tensor(found, dtype=torch.float32)
             goal.copy_(self.goal)
             error = pose - scene.qpos[:, self._places]
-            grown = sag + 2.0 * self.period * error * (error.abs() < 0.3)
+            grown = sag + 3.0 * self.period * error * (error.abs() < 0.15)
             sag.copy_(torch.where(is_new[:, None], 0.0, grown))
-            return (pose + sag - offset) / scale
+            wanted, last = (pose + sag - offset) / scale, scene.action
+            return last + (wanted - last) / self.action.smoothing
 
         return act
 
     def memory(self) -> dict[str, Tensor]:
         return {"goal": self.goal, "held": self._held}
+
+
+def _find_bounds(chain: Chain) -> tuple[Bound, ...]:
+    """Commands ask for hardly more than all the torque of their drives."""
+    layout, found = Layout(chain.bound), []
+    for line, lower, upper in zip(chain.lines, chain.lower, chain.upper, strict=True):
+        width = float(upper - lower)
+        lead = _LEAD * _find_reach(chain.bound.twin, layout, line)
+        found.append(
+            Bound(
+                signal=f"{line.joint}.position",
+                lead=min(lead, width),
+                lower=float(lower) + (1 - _RANGE) / 2 * width,
+                upper=float(upper) - (1 - _RANGE) / 2 * width,
+            )
+        )
+    return tuple(found)
+
+
+def _find_reach(twin: Twin, layout: Layout, line: CommandLine) -> float:
+    """[rad or m] at which a drive gives all its torque; ∞ where that moves it little.
+
+    A drive that is damped by its own gain needs its command further ahead the faster it
+    goes.
+    """
+    owner, joint = line.signal.partition(".command")[0], str(line.joint)
+    kp, kd = (
+        twin.space[name].nominal if name in twin.space else 0.0
+        for name in (f"{owner}.kp", f"{owner}.kd")
+    )
+    sheet = twin.datasheet.get(joint)
+    speed = _SPEED if sheet is None else sheet.speed_limit or _SPEED
+    torque = float(layout.torque_limits[layout.actuator(joint)])
+    return torque / kp if kp > 0 and torque > kd * speed else np.inf
 
 
 class ReachWrist(Reach):

@@ -33,6 +33,8 @@ class Scene:
         self.nq, self.nv = int(model.nq), int(model.nv)
         self.action = self.last_action = torch.empty(0)
         """(worlds, width) the action as used in the last step, and the one before."""
+        self.command = torch.empty(0)
+        """(worlds, width) what the action told drives, in the commands' units."""
 
     @property
     def time(self) -> Tensor:

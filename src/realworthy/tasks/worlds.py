@@ -90,6 +90,7 @@ class TaskWorlds(Environment):
         self.step_limit = round(task.seconds / self.period)
         self.action_width = task.action.width
         scene.action = scene.last_action = scene.zeros(self.action_width)
+        scene.command = scene.zeros(self.action_width)
         is_raw = self._is_on_warp or link is not None
         self._command = _Commands(task, scene, is_raw=is_raw)
         self._samples = np.tile(self.bound.space.nominal, (world_count, 1))
@@ -186,8 +187,9 @@ class TaskWorlds(Environment):
         scene = self.scene
         scene.last_action = scene.action
         scene.action = self.task.action.smooth(self._action, scene.last_action)
+        scene.command = self.task.action.compute(scene.action, self.measuring.near)
         self.pushing.push(self.chance)
-        return self._command(scene.action)
+        return self._command(scene.command)
 
     def _judge(self) -> Step:
         """What the step brought, before worlds begin anew."""
@@ -460,22 +462,19 @@ class TaskWorlds(Environment):
 
 
 class _Commands:
-    """Actions → commands of all inputs; those that no action moves stay at home."""
+    """What actions move → all inputs; those that none moves stay at home."""
 
     def __init__(self, task: Task, scene: Scene, *, is_raw: bool) -> None:
         names = scene.simulator.commands
         places = [names.index(name) for name in task.action.commands]
-        device = scene.device
-        self._places = torch.tensor(places, device=device)
-        self._offset = torch.tensor(task.action.offset, device=device)
-        self._scale = torch.tensor(task.action.scale, device=device)
+        self._places = torch.tensor(places, device=scene.device)
         self._home = scene.initial_command.repeat(scene.world_count, 1)
         self._encoders = None if is_raw else Encoders(scene.simulator, ())
 
-    def __call__(self, action: Tensor) -> Tensor | NDArray[np.float64]:
+    def __call__(self, moved: Tensor) -> Tensor | NDArray[np.float64]:
         """(worlds, inputs) in the true coordinates of servos with false encoders."""
         command = self._home.clone()
-        command[:, self._places] = self._offset + self._scale * action
+        command[:, self._places] = moved
         if self._encoders is None:
             return command
         return self._encoders.understand(command.numpy())

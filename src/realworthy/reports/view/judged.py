@@ -84,8 +84,7 @@ class TaskPlay(Play):
 
     def read(self) -> Reading:
         command = self._home.copy()
-        used = self._worlds.scene.action[0].numpy().astype(np.float64)
-        command[self._places] = self._task.action.compute(used)
+        command[self._places] = self._worlds.scene.command[0].numpy()
         return read_world(self.world, self.time, command)
 
     def find_goal(self) -> Floats | None:
