@@ -119,7 +119,7 @@ def test_rewards_are_as_computed_by_hand():
         "far": 1.0,
         "near": 1.0,
         "there": 5.0,
-        "action_rate": 0.2,
+        "action_rate": 0.6,
         "slow": 1e-4,
     }
 

@@ -131,7 +131,7 @@ PRESETS: dict[str, Preset] = {
         ppo=_balance, world_count=256, minutes=20, randomize=_believe
     ),
     "reach": Preset(ppo=_arm, world_count=512, minutes=6, randomize=_believe),
-    "reach_wrist": Preset(ppo=_arm, world_count=512, minutes=3, randomize=_believe),
+    "reach_wrist": Preset(ppo=_arm, world_count=256, minutes=3, randomize=_believe),
     "drive_goal": Preset(ppo=_arrive, world_count=256, minutes=4, randomize=_believe),
     "drive_path": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
     "drive_velocity": Preset(

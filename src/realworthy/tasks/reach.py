@@ -54,7 +54,7 @@ class Reach(Task):
     seconds = 2.0
     noise = MappingProxyType({".position": 0.002, ".velocity": 0.05})
     weights = MappingProxyType(
-        {"far": 1.0, "near": 1.0, "there": 5.0, "action_rate": 0.2, "slow": 1e-4}
+        {"far": 1.0, "near": 1.0, "there": 5.0, "action_rate": 0.6, "slow": 1e-4}
     )
 
     tip = "gripper"
