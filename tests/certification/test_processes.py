@@ -34,7 +34,8 @@ def test_each_has_one_thread_and_this_one_keeps_its_own(
 ):
     monkeypatch.delenv("REALWORTHY_THREADS", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    with start_processes(1, hint=HINT) as pool:
+    with start_processes(1, hint=HINT, nice=3) as pool:
+        assert pool.submit(os.nice, 0).result() == os.nice(0) + 3
         assert pool.submit(count_threads).result() == (1, 1, "1")
         assert pool.submit(interrupt_itself).result() == "alive"
         assert os.environ["OMP_NUM_THREADS"] == "2"

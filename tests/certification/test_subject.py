@@ -1,12 +1,20 @@
 """What a condition asks for is what the worlds have."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 
 from realworthy.certification.condition import Condition
-from realworthy.certification.subject import CannotPlay, Subject, build_subject
+from realworthy.certification.subject import (
+    CannotPlay,
+    Subject,
+    build_subject,
+    find_twin,
+)
 from realworthy.errors import RealworthyError
+from realworthy.policies.contract import TwinReference
 from realworthy.twins.variants import Variant
 
 
@@ -105,3 +113,20 @@ def test_an_unknown_task_is_said(balancing: Subject):
     with pytest.raises(RealworthyError, match="cartpole_balanc") as raised:
         build_subject(balancing.path, task="cartpole_balanc")
     assert "Nearest: 'cartpole_balance'" in raised.value.hint
+
+
+def test_a_twin_that_moved_with_its_policy_is_named(balancing: Subject, tmp_path: Path):
+    """It is not taken: another calibration may have the same name."""
+    old = TwinReference(name="cart", reference="gone/calibrated.twin.yaml")
+    contract = msgspec.structs.replace(balancing.contract, twin=old)
+    policy = tmp_path / "runs" / "one" / "policy.onnx"
+    with pytest.raises(RealworthyError) as caught:
+        find_twin(contract, policy)
+    assert caught.value.hint == (
+        "Say where it is, or on which other twin to certify: --twin TWIN"
+    )
+    moved = tmp_path / "calibrated.twin.yaml"
+    moved.write_text("")
+    with pytest.raises(RealworthyError) as caught:
+        find_twin(contract, policy)
+    assert str(moved) in str(caught.value.hint)

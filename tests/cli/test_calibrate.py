@@ -82,6 +82,12 @@ def test_another_name_is_refused_before_the_work(run: Run, swings: list[str]):
     )
 
 
+def test_a_recording_of_another_robot_says_so(run: Run, swings: list[str]):
+    told = run("calibrate", "arm", *swings, "--output", "x.twin.yaml")
+    assert told.status == 2
+    assert "have no joint in common" in told.err
+
+
 def test_an_unknown_parameter_is_named(run: Run, swings: list[str]):
     told = run(
         *("calibrate", "pendulum", *swings, "--output", "x.twin.yaml"),

@@ -98,6 +98,11 @@ def test_a_policy_is_warmed_up_while_the_robot_still_brakes(tmp_path: Path):
     assert asked[:5] == [0, 1, 2, 0, 1]  # and forgotten in between
 
 
+def test_fewer_than_no_clean_trials_are_refused():
+    with pytest.raises(RealworthyError, match="-3 clean trials"):
+        StagingSettings(clean_before=-3)
+
+
 def test_first_trials_are_slow_by_rate_not_by_reach(tmp_path: Path):
     """0.5, 0.75 and all of 1 rad/s; the same place is reached in the end."""
     joints = examples.ARM

@@ -42,6 +42,13 @@ def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdi
     assert parts is (verdict is not Verdict.UNSURE)
 
 
+def test_a_quick_tour_judges_nothing():
+    tour = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path(), note="quick")
+    tour.fared = (fare(Way.NOMINAL, 100), fare(Way.CALIBRATED, 190))
+    assert tour.verdict is Verdict.UNJUDGED
+    assert "overlap" not in tour.verdict.sentence
+
+
 def test_the_gap_is_what_simulation_promised_too_much():
     assert fare(Way.WIDE, 100).gap == pytest.approx(0.4)
 

@@ -16,17 +16,22 @@ _THREADS = (THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 
 @contextlib.contextmanager
-def start_processes(count: int, *, hint: str) -> Iterator[ProcessPoolExecutor]:
+def start_processes(
+    count: int, *, hint: str, nice: int = 0
+) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block: at once, where it ends with an error.
 
     Ctrl-C is the business of this one alone. `hint` says what to try where one of them
-    dies.
+    dies. `nice` ones step back for others, such as a robot in real time.
     """
     others = set(active_children())
     begun: list[Future[None]] = []
     children: set[BaseProcess] = set()
     pool = ProcessPoolExecutor(
-        count, mp_context=get_context("spawn"), initializer=_prepare
+        count,
+        mp_context=get_context("spawn"),
+        initializer=_prepare,
+        initargs=(nice,),
     )
     try:
         with _one_thread_each(), _no_interruption():
@@ -87,10 +92,12 @@ def _no_interruption() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _prepare() -> None:
+def _prepare(nice: int) -> None:
     """In a process that begins, before its first task."""
     import torch
 
+    if nice and hasattr(os, "nice"):
+        os.nice(nice)
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -34,6 +34,10 @@ _COSTLY = 5000
 18,000."""
 
 
+_NEAR = 4
+"""Folders above a policy, its own among them, in which its twin may lie."""
+
+
 class CannotPlay(RealworthyError):
     """A condition that this twin, or this machine, cannot have; it is skipped."""
 
@@ -193,12 +197,13 @@ def build_subject(
 
     contract = load_contract(path, infer=infer)
     name = _check_task(task or contract.task, is_asked=bool(task))
-    found = twin if isinstance(twin, Twin) else load_twin(twin or _find_twin(contract))
+    if not isinstance(twin, Twin):
+        twin = load_twin(twin or find_twin(contract, path))
     subject = Subject(
         path=path,
         contract=contract,
         task=name,
-        twin=found,
+        twin=twin,
         thread_count=thread_count,
         assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
@@ -272,7 +277,7 @@ def _check_task(name: str, *, is_asked: bool = True) -> str:
     return name
 
 
-def _find_twin(contract: Contract) -> str:
+def find_twin(contract: Contract, policy: Path) -> str:
     """As `load_twin` takes it; the name where the file it was trained on is gone."""
     reference = contract.twin.reference
     if not reference:
@@ -281,9 +286,13 @@ def _find_twin(contract: Contract) -> str:
             hint="Say it: --twin TWIN",
         )
     if reference.endswith((".yaml", ".xml", ".urdf")) and not Path(reference).exists():
+        name = Path(reference).name
+        near = [p / name for p in (*policy.parents,)[:_NEAR] if (p / name).exists()]
+        hint = "Say where it is, or on which other twin to certify: --twin TWIN"
+        if near:
+            hint = f"A file of that name is near the policy: --twin {near[0]}"
         raise RealworthyError(
-            f"The policy was trained on '{reference}', which is not there.",
-            hint="Say where it is, or on which other twin to certify: --twin TWIN",
+            f"The policy was trained on '{reference}', which is not there.", hint=hint
         )
     return reference
 

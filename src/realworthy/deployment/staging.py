@@ -17,6 +17,10 @@ class StagingSettings:
     """First trials that a person must agree to, and those after a fault."""
 
     def __post_init__(self) -> None:
+        if self.clean_before < 0:
+            raise RealworthyError(
+                f"{self.clean_before} clean trials before this one are none: say 0."
+            )
         for count, share in self.stages:
             if count < 0 or not 0 < share <= 1:
                 raise RealworthyError(

@@ -12,6 +12,7 @@ from realworthy.simulators.laws import OFF
 from realworthy.simulators.simulator import Simulator
 from realworthy.twins import BoundTwin
 from realworthy.twins.commands import CommandLine, describe_commands
+from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,7 @@ def choose_inputs(bound: BoundTwin, recording: Recording) -> Inputs:
         columns.append(values)
         sources[line.signal] = source
     if len(constant) == len(columns):
+        check_joints(bound, recording)
         kinds = sorted({line.kind for line in describe_commands(bound)})
         raise BadRecording(
             f"{recording.owner} has nothing that could drive twin "
@@ -51,6 +53,21 @@ def choose_inputs(bound: BoundTwin, recording: Recording) -> Inputs:
             "sidecar), or for a torque-driven twin <joint>.torque.",
         )
     return Inputs(np.stack(columns, axis=1), sources, tuple(constant))
+
+
+def check_joints(bound: BoundTwin, recording: Recording) -> None:
+    """Raises where a recording is of another robot, or says so by its names."""
+    joints = Layout(bound).joints
+    if any(joint in joints for joint in recording.joints):
+        return
+    raise BadRecording(
+        f"{recording.owner} and twin '{bound.twin.name}' have no joint in common.",
+        hint=f"Recorded: {', '.join(recording.joints) or 'none'}. The twin has: "
+        f"{', '.join(joints) or 'none'}. Name them alike in the sidecar, "
+        f"such as mapping: {{{next(iter(joints), 'joint')}.position: "
+        f"{{source: {next(iter(recording.signals), 'q1')}}}}}; foreign files may "
+        "need --importer.",
+    )
 
 
 def _find(line: CommandLine, recording: Recording) -> tuple[Floats | None, str]:

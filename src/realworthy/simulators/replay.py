@@ -14,7 +14,6 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from realworthy.errors import BadRecording
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
 from realworthy.simulators.base import (
@@ -24,7 +23,12 @@ from realworthy.simulators.base import (
     join_bases,
     read_base,
 )
-from realworthy.simulators.inputs import Encoders, Inputs, choose_inputs
+from realworthy.simulators.inputs import (
+    Encoders,
+    Inputs,
+    check_joints,
+    choose_inputs,
+)
 from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
 from realworthy.simulators.short_delays import mixing
 from realworthy.simulators.simulator import Outcome
@@ -385,15 +389,7 @@ def lay_out_on(
     """A recording on the clock of a twin that was bound before, see `bind_at`."""
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
-    if not joints:
-        raise BadRecording(
-            f"{recording.owner} and twin '{bound.twin.name}' have no joint in common.",
-            hint=f"Recorded: {', '.join(recording.joints) or 'none'}. The twin has: "
-            f"{', '.join(layout.joints) or 'none'}. Name them alike in the sidecar, "
-            f"such as mapping: {{{next(iter(layout.joints), 'joint')}.position: "
-            f"{{source: {next(iter(recording.signals), 'q1')}}}}}; foreign files may "
-            "need --importer.",
-        )
+    check_joints(bound, recording)
     inputs = choose_inputs(bound, recording)
     elapsed = recording.time - recording.time[0]
     rows = np.round(elapsed / bound.model.opt.timestep).astype(np.intp)

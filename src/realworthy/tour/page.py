@@ -25,6 +25,7 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.HELPED: "good",
     Verdict.HARMED: "bad",
     Verdict.UNSURE: "open",
+    Verdict.UNJUDGED: "open",
 }
 
 
@@ -58,7 +59,7 @@ class TourView:
         ]
         count = self.tour.fared[0].real.count
         return (
-            f"{self.tour.verdict.sentence} "
+            f"{self.tour.verdict.sentence} {self.short_gap} "
             f"Success on the robot of policies that were trained on {'; '.join(parts)} "
             f"({count} episodes each, faster than real time)."
         )
@@ -131,6 +132,15 @@ class TourView:
         return tuple(
             f"{describe_cause(name)}: {100 * share:.0f} % of the gap"
             for name, share in found.causes[:4]
+        )
+
+    @property
+    def short_gap(self) -> str:
+        tour = self.tour
+        return (
+            "On motions that no fit has seen the twin was off by "
+            f"{Number(tour.gap_before, tour.unit)}, and by "
+            f"{Number(tour.gap_after, tour.unit)} once calibrated."
         )
 
     @property

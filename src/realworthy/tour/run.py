@@ -51,6 +51,9 @@ _SHORT = 3.0
 _GLANCE, _PATIENCE = 2.0, 20.0
 """[s] of each that are diagnosed, whose time goes with their length, and [s] after
 which no further cause is looked for."""
+_NICE = 19
+"""Of training and certificates: calibration, which more waits for, and trials in real
+time go first."""
 _ELSEWHERE = 17
 """From a tour's seed to that of the episodes on the robot."""
 Tell = Callable[[str, str], None]
@@ -76,7 +79,8 @@ def take_tour(
             hint="Give the tour a folder of its own, or remove this one.",
         )
     make_folder(folder)
-    with start_processes(2, hint="Close other programs, and try again.") as pool:
+    hint = "Close other programs, and try again."
+    with start_processes(len(Way), hint=hint, nice=_NICE) as pool:
         story = _Story(
             ROBOTS[robot], folder, settings or TourSettings(), pool, tell or _ignore
         )
@@ -146,15 +150,14 @@ class _Story:
             for way in (Way.NOMINAL, Way.WIDE)
         }  # needs nothing of the robot: runs beside what follows
         recordings, unseen = self.meet()
-        examined = self._ask("diagnose", _diagnose, self.twin.reference, unseen)
         self.calibrate(recordings, unseen)
         last = self.plan_training(Way.CALIBRATED)
         trained[Way.CALIBRATED] = self._ask("train", last)
-        self._hear(self._get(examined))
+        self._diagnose(unseen)
         judged = self._judge_each(trained)
         policies = {way: judged[way].policy for way in Way}
-        fared = {way: self._conclude(way, judged[way]) for way in Way}
         trials = self._deploy(policies) if self.settings.with_wire else {}
+        fared = {way: self._conclude(way, judged[way]) for way in Way}
         self.tour.fared = tuple(
             replace(fared[way], trials=trials.get(way)) for way in Way
         )
@@ -275,8 +278,14 @@ class _Story:
             "calibrate", f"Motions that it has not seen: off by {was}, now {now}."
         )
 
-    def _hear(self, found: Explained) -> None:
-        self.tour.diagnosis = found
+    def _diagnose(self, unseen: list[Recording]) -> None:
+        """By the twin as published; beside training, which steps back for it."""
+        parts = [recording.crop(0.0, _GLANCE) for recording in unseen]
+        found = diagnose(self.twin, parts, settings=SearchSettings(seconds=_PATIENCE))
+        self.tour.diagnosis = Explained(
+            summary=found.summary,
+            causes=tuple((cause.name, cause.share) for cause in found.causes),
+        )
         self._tick("diagnose")
         self.tell("diagnose", found.summary)
 
@@ -373,16 +382,6 @@ def _clock(work: Callable[P, T], *args: P.args, **more: P.kwargs) -> tuple[T, fl
 def _read_processor() -> float:
     """[s] of this process, and of those that it has started and seen end."""
     return sum(os.times()[:4])
-
-
-def _diagnose(twin: str, recordings: list[Recording]) -> Explained:
-    parts = [recording.crop(0.0, _GLANCE) for recording in recordings]
-    settings = SearchSettings(seconds=_PATIENCE)
-    found = diagnose(load_twin(twin), parts, settings=settings)
-    return Explained(
-        summary=found.summary,
-        causes=tuple((cause.name, cause.share) for cause in found.causes),
-    )
 
 
 def _certify(policy: Path, twin: str, output: Path, realities: int) -> Certificate:

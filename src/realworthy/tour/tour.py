@@ -17,9 +17,12 @@ class Verdict(enum.StrEnum):
     HELPED = "helped"
     HARMED = "did harm"
     UNSURE = "made no sure difference"
+    UNJUDGED = "was not judged"
 
     @property
     def sentence(self) -> str:
+        if self is Verdict.UNJUDGED:
+            return "Calibration was not judged: a whole tour trains long enough for it."
         how = "overlap" if self is Verdict.UNSURE else "do not overlap"
         return f"Calibration {self} here: 95 % intervals {how}."
 
@@ -93,6 +96,8 @@ class Tour:
     @property
     def verdict(self) -> Verdict:
         """Of the calibrated policy beside that of the twin as published."""
+        if self.note:
+            return Verdict.UNJUDGED
         shares = {each.way: each.real for each in self.fared}
         calibrated, nominal = shares[Way.CALIBRATED], shares[Way.NOMINAL]
         if calibrated.lower > nominal.upper:
