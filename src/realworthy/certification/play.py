@@ -33,7 +33,7 @@ class Episodes:
     """(n, width) some of what the policy saw, raw."""
     signals: NDArray[np.float32] | None
     """(worlds, steps, signals) true measurements, where they were asked for."""
-    commands: NDArray[np.float32] | None
+    commands: NDArray[np.float32] | None = None
     """(worlds, steps, commands) that they were answered with."""
 
     @property

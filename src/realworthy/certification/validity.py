@@ -264,7 +264,6 @@ def _join(parts: list[Episodes]) -> Episodes:
         trace=None,
         observed=None,
         signals=None,
-        commands=None,
     )
 
 
