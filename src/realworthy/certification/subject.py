@@ -197,13 +197,12 @@ def build_subject(
 
     contract = load_contract(path, infer=infer)
     name = _check_task(task or contract.task, is_asked=bool(task))
-    if not isinstance(twin, Twin):
-        twin = load_twin(twin or find_twin(contract, path))
+    found = twin or find_twin(contract, path)
     subject = Subject(
         path=path,
         contract=contract,
         task=name,
-        twin=twin,
+        twin=found if isinstance(found, Twin) else load_twin(found),
         thread_count=thread_count,
         assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
