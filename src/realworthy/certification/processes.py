@@ -22,7 +22,7 @@ def start_processes(
     """Processes that end with the block: at once, where it ends with an error.
 
     Ctrl-C is the business of this one alone. `hint` says what to try where one of them
-    dies. `nice` ones step back for others, such as a robot in real time.
+    dies. `nice` ones step back for others.
     """
     others = set(active_children())
     begun: list[Future[None]] = []

@@ -286,7 +286,7 @@ def find_twin(contract: Contract, policy: Path) -> str:
         )
     if reference.endswith((".yaml", ".xml", ".urdf")) and not Path(reference).exists():
         name = Path(reference).name
-        near = [p / name for p in (*policy.parents,)[:_NEAR] if (p / name).exists()]
+        near = [p / name for p in policy.parents[:_NEAR] if (p / name).exists()]
         hint = "Say where it is, or on which other twin to certify: --twin TWIN"
         if near:
             hint = f"A file of that name is near the policy: --twin {near[0]}"

@@ -11,6 +11,9 @@ from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.tables import from_belief
 from realworthy.twins import Twin
 
+_ON_GPU = 4096
+"""Worlds."""
+
 
 class Randomize(enum.Enum):
     """How worlds differ from the twin."""
@@ -21,6 +24,14 @@ class Randomize(enum.Enum):
     """By the twin's belief alone: its posterior, widened, where it was calibrated."""
     NONE = "none"
     """Not at all, and measured exactly."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnGpu:
+    """How a task is learned in thousands of worlds, and how long that takes."""
+
+    ppo: Callable[[], PpoSettings]
+    minutes: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,12 +48,15 @@ class Preset:
     """How worlds differ where nobody says so."""
     ease_steps: int = 0
     """Control steps over which worlds grow as different as that."""
-    on_gpu: "Preset | None" = None
-    """How it is learned on a GPU, where that wants more worlds and larger networks."""
+    on_gpu: OnGpu | None = None
+    """What is other on a GPU, where that wants more worlds and larger networks."""
 
     def on(self, device: str) -> "Preset":
         """The same for a device such as `cuda:1`."""
-        return self if self.on_gpu is None or device == "cpu" else self.on_gpu
+        there = self.on_gpu
+        if there is None or device == "cpu":
+            return self
+        return replace(self, ppo=there.ppo, minutes=there.minutes, world_count=_ON_GPU)
 
 
 def _believe(twin: Twin) -> Randomization:
@@ -142,21 +156,14 @@ PRESETS: dict[str, Preset] = {
         world_count=1024,
         minutes=10,
         randomize=quadruped_randomization,
-        on_gpu=Preset(
-            ppo=PpoSettings,
-            world_count=4096,
-            minutes=2,
-            randomize=quadruped_randomization,
-        ),
+        on_gpu=OnGpu(ppo=PpoSettings, minutes=2),
     ),
     "biped": Preset(
         ppo=_legged,
         world_count=1024,
         minutes=30,
         randomize=_believe,
-        on_gpu=Preset(
-            ppo=_legged_on_gpu, world_count=4096, minutes=10, randomize=_believe
-        ),
+        on_gpu=OnGpu(ppo=_legged_on_gpu, minutes=10),
     ),
 }
 

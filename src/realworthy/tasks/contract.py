@@ -14,6 +14,7 @@ from realworthy.policies.contract import (
     TwinReference,
 )
 from realworthy.recordings.sidecar import CommandKind
+from realworthy.tasks.gains import find_gains, find_owner
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout
@@ -80,15 +81,8 @@ def _list_joints(worlds: TaskWorlds, moved: list[CommandLine]) -> tuple[str, ...
 
 
 def _list_gains(worlds: TaskWorlds, moved: list[CommandLine]) -> dict[str, DriveGains]:
-    found = {}
-    space = worlds.task.twin.space
-    for line in moved:
-        owner = line.signal.partition(".command")[0]
-        if line.kind == "position" and f"{owner}.kp" in space:
-            damping = f"{owner}.kd"
-            kd = space[damping].nominal if damping in space else 0.0
-            found[owner] = DriveGains(kp=space[f"{owner}.kp"].nominal, kd=kd)
-    return found
+    found = {find_owner(x): find_gains(worlds.task.twin, x) for x in moved}
+    return {owner: gains for owner, gains in found.items() if gains is not None}
 
 
 def _list_resting(worlds: TaskWorlds, still: list[CommandLine]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from realworthy.policies.action import ActionMap, Bound
 from realworthy.policies.terms import Linear, Term
 from realworthy.tasks.chain import Chain
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.gains import find_gains
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Controller, Input, Start, Task
 from realworthy.twins import Twin, bind, load_twin
@@ -209,15 +210,13 @@ def _find_reach(twin: Twin, layout: Layout, line: CommandLine) -> float:
     A drive that is damped by its own gain needs its command further ahead the faster it
     goes.
     """
-    owner, joint = line.signal.partition(".command")[0], str(line.joint)
-    kp, kd = (
-        twin.space[name].nominal if name in twin.space else 0.0
-        for name in (f"{owner}.kp", f"{owner}.kd")
-    )
+    gains, joint = find_gains(twin, line), str(line.joint)
     sheet = twin.datasheet.get(joint)
     speed = _SPEED if sheet is None else sheet.speed_limit or _SPEED
     torque = float(layout.torque_limits[layout.actuator(joint)])
-    return torque / kp if kp > 0 and torque > kd * speed else np.inf
+    if gains is None or gains.kp == 0 or torque <= gains.kd * speed:
+        return np.inf
+    return torque / gains.kp
 
 
 class ReachWrist(Reach):

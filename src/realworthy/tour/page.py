@@ -145,14 +145,8 @@ class TourView:
 
     @property
     def gap_words(self) -> str:
-        tour = self.tour
-        names = " and ".join(path.stem for path in tour.list_unseen())
-        return (
-            f"On motions that no fit has seen ({names} together) the twin was off by "
-            f"{Number(tour.gap_before, tour.unit)} as published, and by "
-            f"{Number(tour.gap_after, tour.unit)} once calibrated. Below, each plot "
-            "names its recording."
-        )
+        names = " and ".join(path.stem for path in self.tour.list_unseen())
+        return f"{self.short_gap} These are {names} together; each plot names its own."
 
     @cached_property
     def gap(self) -> GapView:
