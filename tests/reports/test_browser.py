@@ -43,9 +43,14 @@ class Opened:
         )
 
     def widen(self, width: int) -> None:
-        """Another window, and until plots have followed it."""
+        """Another window, and until every plot has followed it."""
         self.page.set_viewport_size({"width": width, "height": 900})
-        self.page.wait_for_timeout(300)
+        self.page.wait_for_function(
+            """() => [...document.querySelectorAll(".plot")].every((plot) => {
+              const drawn = plot.querySelector(".main-svg").getBoundingClientRect();
+              return drawn.width <= plot.getBoundingClientRect().width + 1;
+            })"""
+        )
 
     def find_overflow(self) -> list[str]:
         """What reaches beyond the right end, where the page can be scrolled there."""
