@@ -23,15 +23,21 @@ from pathlib import Path
 
 import numpy as np
 
+from realworthy.gap.intervals import Interval, compute_block_bootstrap
 from realworthy.gap.measure import Gap, measure
+from realworthy.gap.noise import estimate_noise
+from realworthy.gap.states import estimate_states
 from realworthy.identification.calibrate import calibrate
 from realworthy.identification.calibration import Calibration
 from realworthy.recordings import Recording, load_recordings
-from realworthy.twins import load_twin
+from realworthy.simulators.replay import Replayer, lay_out
+from realworthy.twins import Twin, load_twin
 
 DATA = Path(os.environ.get("REALWORTHY_DATA", "../shared/data"))
 Figure = Callable[[Gap], float]
 """What is read off a gap."""
+AHEAD, APART = 0.5, 0.05
+"""[s] that controllers' runs are predicted ahead, and between two such predictions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +68,8 @@ class Row:
     bar: float
     seconds: float
     """Of the calibration, by the clock."""
+    change: Interval | None = None
+    """95 % of after over before, where windows of a run were compared in pairs."""
 
 
 def ahead(seconds: float) -> Figure:
@@ -154,21 +162,56 @@ def run(machine: Machine) -> tuple[list[Row], Calibration]:
             Row(
                 machine=folder.partition("/")[2],
                 what="after 0.5 s",
-                before=gaps[0].horizons[0.5],
-                after=gaps[1].horizons[0.5],
-                published=gaps[0].horizons[0.5],
-                bar=gaps[0].horizons[0.5],
+                before=gaps[0].horizons[AHEAD],
+                after=gaps[1].horizons[AHEAD],
+                published=gaps[0].horizons[AHEAD],
+                bar=gaps[0].horizons[AHEAD],
                 seconds=seconds,
+                change=compare_windows(found.original, found.twin, others),
             )
         )
     return rows, found
+
+
+def compare_windows(
+    before: Twin, after: Twin, recordings: Sequence[Recording]
+) -> Interval:
+    """95 % of the ratio of errors `AHEAD`, by blocks of four times as long."""
+    pairs = [
+        np.stack([predict(twin, one) for twin in (before, after)], axis=1)
+        for one in recordings
+    ]
+
+    def divide(squares: np.ndarray) -> float:
+        first, second = np.sqrt(squares.mean(axis=0))
+        return float(second / first)
+
+    rows = round(4 * AHEAD / APART)
+    return compute_block_bootstrap(pairs, divide, block_rows=rows)
+
+
+def predict(twin: Twin, recording: Recording) -> np.ndarray:
+    """(starts,) squared errors [rad²] of predictions from measured states."""
+    track = lay_out(twin, recording)
+    states = estimate_states(track, estimate_noise(recording, track.joints))
+    ahead, apart = (max(1, round(t * recording.rate)) for t in (AHEAD, APART))
+    starts = np.arange(0, len(track.rows) - ahead, apart)
+    played = Replayer(track, len(starts)).play(
+        starts,
+        ahead + 1,
+        position=states.position[starts],
+        velocity=states.velocity[starts],
+    )
+    off = played.position[:, -1] - track.position[starts + ahead]
+    return np.mean(off**2, axis=1)
 
 
 def print_rows(rows: Sequence[Row]) -> None:
     for row in rows:
         print(
             f"{row.machine:34s} {row.what:17s} {row.before:8.4f} {row.after:8.4f} "
-            f"{row.published:9.4f} {row.bar:8.4f} {row.seconds:8.0f}",
+            f"{row.published:9.4f} {row.bar:8.4f} {row.seconds:8.0f}"
+            + (f"  {row.change[0]:.2f} … {row.change[1]:.2f}" if row.change else ""),
             flush=True,
         )
 
@@ -180,7 +223,7 @@ def main() -> None:
     chosen = parser.parse_args()
     print(
         f"{'machine [rad]':34s} {'what':17s} {'before':>8s} {'after':>8s} "
-        f"{'published':>9s} {'bar':>8s} {'seconds':>8s}"
+        f"{'published':>9s} {'bar':>8s} {'seconds':>8s}  after / before"
     )
     rows: list[Row] = []
     for machine in MACHINES:

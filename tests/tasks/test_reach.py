@@ -112,7 +112,8 @@ def test_rewards_are_as_computed_by_hand():
     torch.testing.assert_close(found["far"], far, atol=1e-3, rtol=0)
     near = torch.tensor([1.0, math.exp(-0.01), math.exp(-1.0)])
     torch.testing.assert_close(found["near"], near, atol=1e-4, rtol=0)
-    assert found["there"].tolist() == [1.0, 1.0, 0.0]
+    there = torch.tensor([1.0, math.exp(-0.2), math.exp(-2.0)])
+    torch.testing.assert_close(found["there"], there, atol=1e-3, rtol=0)
     torch.testing.assert_close(found["action_rate"], torch.full((3,), -0.05))
     torch.testing.assert_close(found["slow"], torch.full((3,), -4.25))
     assert dict(task.weights) == {

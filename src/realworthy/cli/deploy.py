@@ -46,7 +46,8 @@ class Deploy:
     no_wiggle: Flag = False
     """Do not move each joint alone first."""
     engine: Annotated[
-        Literal["onnxruntime", "numpy"] | None, tyro.conf.arg(help_behavior_hint="")
+        Literal["onnxruntime", "numpy"] | None,
+        tyro.conf.arg(metavar="{onnxruntime,numpy}", help_behavior_hint=""),
     ] = None
     """What runs the network; onnxruntime where it is installed."""
     key: KeyFile = None

@@ -23,7 +23,7 @@ class Record:
     """sim:REALITY, udp://HOST:PORT or zenoh:NAME."""
     output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("recording.csv")
     """Where to write the recording: .csv, .csv.gz, .npz, .parquet or .mcap."""
-    twin: TwinName | None = None
+    twin: TwinName = ""
     """Whose limits and dynamics hold; by default the robot's own by its name."""
     key: KeyFile = None
     """File with the key that a robot on the wire shares."""

@@ -23,11 +23,11 @@ class Opened:
         """Whether it is in this process, where nothing can be broken."""
         return self.twin is not None
 
-    def find_twin(self, name: str | None) -> "Twin":
-        """The twin asked for; by default the one whose name the robot says."""
+    def find_twin(self, name: str) -> "Twin":
+        """The twin asked for; where none is, the one whose name the robot says."""
         from realworthy.twins import load_twin
 
-        if name is not None:
+        if name:
             return load_twin(name)
         return self.twin or load_twin(self.robot.info.name)
 

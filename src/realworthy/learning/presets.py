@@ -92,7 +92,9 @@ def _arm() -> PpoSettings:
     """Servos do what is far off."""
     s = PpoSettings()
     s.actor_widths = s.critic_widths = (64, 64)
-    return _at_once(s, std=0.4)
+    s = _at_once(s, std=0.4)
+    s.kl_target = 0.03
+    return s
 
 
 def _drive() -> PpoSettings:

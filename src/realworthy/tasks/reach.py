@@ -133,7 +133,7 @@ class Reach(Task):
         return {
             "far": torch.exp(-miss / 0.3),
             "near": torch.exp(-(miss / 0.1).square()),
-            "there": (miss < _NEAR).to(torch.float32),
+            "there": torch.exp(-miss / 0.05),
             "action_rate": -(scene.action - scene.last_action).square().sum(dim=1),
             "slow": -scene.qvel[:, self._dofs].square().sum(dim=1),
         }

@@ -34,6 +34,8 @@ class TourRobot:
     """Command → about which it waves meanwhile; about where it rests if not said."""
     waves: tuple[float, ...]
     """[Hz] of the sines that it is recorded with."""
+    recorded: float = 6.0
+    """[s] of each of the motions that are fitted."""
     steps: int
     """Control steps of each training."""
     seconds: float
@@ -106,7 +108,8 @@ ARM = TourRobot(
         "wrist_flex.command": -0.2,
     },
     waves=(0.2, 0.5, 1.1),
-    steps=450_000,
+    recorded=4.0,
+    steps=300_000,
     seconds=3.0,
     inputs=(
         {"goal.x": 0.15, "goal.y": -0.05, "goal.z": 0.22},

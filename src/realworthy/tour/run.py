@@ -190,7 +190,7 @@ class _Story:
 
     def meet(self) -> tuple[list[Recording], list[Recording]]:
         """Recordings to fit, and others by which the twin is measured."""
-        recordings = self._record("first", count=3, seconds=6.0)
+        recordings = self._record("first", count=3, seconds=self.robot.recorded)
         unseen = self._record("unseen", count=2, seconds=_SHORT, first=7)
         self._measure(unseen)
         return recordings, unseen
