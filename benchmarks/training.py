@@ -50,10 +50,12 @@ def main() -> None:
 def measure_speed() -> dict[str, float]:
     """Steps/s of physics alone, of the environment, and of PPO end to end.
 
-    Physics alone has the same e in every world and gets the same commands.
+    As the preset practises, so with its time step. Physics alone has the same e in
+    every world and gets the same commands.
     """
-    worlds, bare = build(WORLDS, 0), build(WORLDS, 0)
-    learner = Ppo(worlds, find_preset("quadruped").ppo(), seed=0)
+    preset = find_preset("quadruped")
+    worlds, bare = (build(WORLDS, 0, coarse=preset.coarse) for _ in range(2))
+    learner = Ppo(worlds, preset.ppo(), seed=0)
     learner.collect(worlds)
     learner.update()
     action = 0.3 * torch.randn(WORLDS, worlds.action_width)
@@ -90,7 +92,8 @@ def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
     256 with pushes and 256 without; e and noise are as in training in both.
     """
     preset = find_preset("quadruped")
-    worlds, judged = build(WORLDS, seed), build(256, seed + 1_000_003)
+    worlds = build(WORLDS, seed, coarse=preset.coarse)
+    judged = build(256, seed + 1_000_003)
     calm = build(256, seed + 1_000_003, pushes=False)
     learner = Ppo(worlds, preset.ppo(), seed=seed)
     spent, looked, steps, curve = 0.0, 0.0, 0, []
@@ -112,12 +115,15 @@ def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
     return {"seed": seed, "curve": curve}
 
 
-def build(count: int, seed: int, *, pushes: bool = True) -> TaskWorlds:
+def build(
+    count: int, seed: int, *, pushes: bool = True, coarse: bool = False
+) -> TaskWorlds:
     return TaskWorlds(
         QuadrupedVelocity(),
         count,
         randomization=quadruped_randomization(pushes=pushes),
         seed=seed,
+        coarse=coarse,
     )
 
 

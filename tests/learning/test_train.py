@@ -16,6 +16,7 @@ from realworthy.learning.train import Progress, TrainSettings, resume, train
 from realworthy.policies.policy import load_policy
 from realworthy.tasks.catalogue import TASKS
 from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
 
 WORLDS, HORIZON = 8, 16
@@ -46,6 +47,21 @@ def test_a_target_is_a_share_of_successes(tmp_path: Path, target: float):
     with pytest.raises(RealworthyError, match="A target is a share"):
         train(settings(1, target=target), output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_only_practice_is_coarse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    built: list[bool] = []
+
+    class Noted(TaskWorlds):
+        def __init__(self, *args, coarse: bool = False, **more) -> None:
+            built.append(coarse)
+            super().__init__(*args, coarse=coarse, **more)
+
+    monkeypatch.setattr(training_module, "TaskWorlds", Noted)
+    train(settings(1, coarse=True), output=tmp_path / "run")
+    assert built[0]
+    assert len(built) > 1
+    assert not any(built[1:])
 
 
 class Interrupted(Exception):

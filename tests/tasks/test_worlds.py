@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from realworthy.parameters import Belief
+from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
 from realworthy.tasks.environment import Step
 from realworthy.tasks.failures import Failure
@@ -263,3 +264,22 @@ def test_warp_goes_the_same_way():
                 one.observations[group], other.observations[group], atol=1e-4, rtol=0
             )
         torch.testing.assert_close(one.reward, other.reward, atol=1e-4, rtol=0)
+
+
+def test_coarse_physics_take_half_the_steps_and_go_the_same_way():
+    fine, coarse = (
+        TaskWorlds(CartpoleSwingUp(), 16, thread_count=1, coarse=is_coarse)
+        for is_coarse in (False, True)
+    )
+    assert (fine.simulator.substeps, coarse.simulator.substeps) == (10, 5)
+    assert coarse.period == fine.period
+    actions = 0.3 * make_actions(25, 16)
+    for one, other in zip(play(fine, actions), play(coarse, actions), strict=True):
+        seen, near = one.observations["actor"], other.observations["actor"]
+        torch.testing.assert_close(near, seen, atol=0.05, rtol=0)
+    assert not torch.equal(near, seen)
+
+
+def test_physics_stay_as_fine_where_the_control_period_asks_for_it():
+    worlds = TaskWorlds(BipedVelocity(), 2, thread_count=1, coarse=True)
+    assert worlds.simulator.substeps == 5

@@ -32,6 +32,10 @@ def test_gaps_are_of_all_unseen_recordings(tmp_path: Path):
     assert view.gap.gap.replay.position_rmse > 0
     assert "unseen_1 and unseen_2" in view.gap_words
     assert [one.name for one in view.gap.gap.recordings] == ["unseen_1", "unseen_2"]
+    assert "trials" not in view.gap_words
+    tour.gap_again = 0.0173
+    said = view.gap_words.replace("\N{NO-BREAK SPACE}", " ")
+    assert "trials it is off by 0.0173 rad, 0.5 s ahead" in said
 
 
 def test_a_long_reason_may_take_several_lines():

@@ -96,6 +96,8 @@ def test_a_quick_tour_ends_on_a_page(tmp_path: Path):
     assert {"record", "measure", "excite", "calibrate", "train", "deploy"} <= {*told}
     assert [each.way for each in tour.fared] == list(Way)
     assert tour.gap_after < 0.05 * tour.gap_before
+    assert tour.gap_again is not None
+    assert tour.gap_again < 0.5 * tour.gap_before
     for one in tour.estimates:
         if one.name in tour.truth:
             assert abs(one.mean - one.truth) < 4 * one.sd + 0.05 * abs(one.truth)

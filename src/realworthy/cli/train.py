@@ -117,6 +117,7 @@ class Train:
             steps=self.steps,
             target=preset.target if self.target is None else self.target,
             ease_steps=preset.ease_steps,
+            coarse=preset.coarse,
             seed=seed,
             device=self.device,
         )

@@ -46,6 +46,8 @@ class Preset:
     """Share of successes in held-out worlds at which training ends early."""
     randomize: Callable[[Twin], Randomization]
     """How worlds differ where nobody says so."""
+    coarse: bool = False
+    """Whether worlds that are practised in have twice the twin's time step."""
     ease_steps: int = 0
     """Control steps over which worlds grow as different as that."""
     on_gpu: OnGpu | None = None
@@ -56,7 +58,13 @@ class Preset:
         there = self.on_gpu
         if there is None or device == "cpu":
             return self
-        return replace(self, ppo=there.ppo, minutes=there.minutes, world_count=_ON_GPU)
+        return replace(
+            self,
+            ppo=there.ppo,
+            minutes=there.minutes,
+            world_count=_ON_GPU,
+            coarse=False,
+        )
 
 
 def _believe(twin: Twin) -> Randomization:
@@ -120,8 +128,9 @@ def _speed() -> PpoSettings:
 
 
 def _legged() -> PpoSettings:
-    """Left and right learn from each other."""
+    """Left and right learn from each other, so that two passes do."""
     s = cpu()
+    s.epochs = 2
     s.mirror_samples = True
     return s
 
@@ -158,6 +167,7 @@ PRESETS: dict[str, Preset] = {
         world_count=1024,
         minutes=10,
         randomize=quadruped_randomization,
+        coarse=True,
         on_gpu=OnGpu(ppo=PpoSettings, minutes=2),
     ),
     "biped": Preset(

@@ -72,6 +72,9 @@ class TrainSettings:
     """Share of successes in held-out worlds at which to stop; none: never early."""
     evaluation_episodes: int = 256
     """Held-out worlds in which the policy is looked at, and judged in the end."""
+    coarse: bool = False
+    """Practise with twice the twin's time step, where the control period allows it;
+    policies are looked at and judged with its own."""
     ease_steps: int = 0
     """Control steps over which worlds grow from a tenth as different, noisy and pushed
     as asked to the whole of it; 0: all of it at once. On a GPU always so."""
@@ -208,7 +211,9 @@ class _Run:
         self.randomization, self.team = randomization, team
         _prepare_torch(settings)
         seed = settings.seed + _OTHERS * team.rank
-        self.worlds = self._build(settings.world_count, seed, randomization)
+        self.worlds = self._build(
+            settings.world_count, seed, randomization, coarse=settings.coarse
+        )
         self.learner = Ppo(self.worlds, settings.ppo, seed=seed, average=team.average)
         if team.count > 1:
             share_weights(self.learner.actor, self.learner.critic)
@@ -357,7 +362,14 @@ class _Run:
         memory = self.learner.remember(worlds.world_count)
         return evaluate(worlds, lambda seen: self.learner.act(seen, memory))
 
-    def _build(self, count: int, seed: int, randomization: Randomization) -> TaskWorlds:
+    def _build(
+        self,
+        count: int,
+        seed: int,
+        randomization: Randomization,
+        *,
+        coarse: bool = False,
+    ) -> TaskWorlds:
         s = self.settings
         return TaskWorlds(
             self.task(),
@@ -366,6 +378,7 @@ class _Run:
             seed=seed,
             device=self.team.choose_device(s.device),
             thread_count=s.thread_count,
+            coarse=coarse,
         )
 
     def _keep(self) -> None:

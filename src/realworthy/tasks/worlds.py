@@ -25,7 +25,8 @@ from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.recorded import Memory, Recorded
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Start, Task
-from realworthy.twins import BoundTwin, bind
+from realworthy.twins import BoundTwin, Twin, bind
+from realworthy.twins.variants import Variant, apply_variant
 
 if TYPE_CHECKING:
     from realworthy.simulators.mujoco_gpu import MujocoGpu
@@ -35,6 +36,7 @@ Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
 """Bound twin, worlds and substeps of a control step → a simulator."""
 _ITERATIONS, _LINE_SEARCHES = 8, 12
 """Of the constraint solver on a GPU, where every world waits for the slowest."""
+_COARSER = Variant(timestep=2.0)
 _REDRAW = 64
 """Steps between two drawings of e on a GPU, where each waits for the device."""
 
@@ -64,6 +66,7 @@ class TaskWorlds(Environment):
         given: NDArray[np.float64] | None = None,
         numbers: NDArray[np.intp] | None = None,
         link: Link | None = None,
+        coarse: bool = False,
     ) -> None:
         """On CUDA a step is `recorded` and launched as a few graphs.
 
@@ -72,13 +75,15 @@ class TaskWorlds(Environment):
         (worlds, d) is e of each world in place of draws from the belief. Worlds of
         equal `numbers` (worlds,) have equal starts, goals and pushes. With a `link`
         the actor sees what it reports, and the simulator that belongs to it gets
-        commands as they are; worlds then differ by nothing else.
+        commands as they are; worlds then differ by nothing else. `coarse` physics
+        have twice the twin's time step, where two such fit into a control step.
         """
         self.task, self.device = task, find_device(device)
         self.randomization = randomization or Randomization()
         self._link = _check_link(link, self.randomization)
         belief = self.randomization.belief
-        self.bound = bind(task.twin, None if belief is None else belief.space)
+        twin = _coarsen(task) if coarse else task.twin
+        self.bound = bind(twin, None if belief is None else belief.space)
         self._is_on_warp = (
             self.device.type == "cuda" if with_warp is None else with_warp
         )
@@ -478,6 +483,13 @@ class _Commands:
         if self._encoders is None:
             return command
         return self._encoders.understand(command.numpy())
+
+
+def _coarsen(task: Task) -> Twin:
+    """Its twin with longer time steps, where the control period allows them."""
+    substeps = task.period / float(task.twin.compiled.model.opt.timestep)
+    fits = round(substeps) % 2 == 0 and round(substeps) >= 4
+    return apply_variant(task.twin, _COARSER) if fits else task.twin
 
 
 def _check_link(link: Link | None, randomization: Randomization) -> Link | None:

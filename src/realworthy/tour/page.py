@@ -145,8 +145,12 @@ class TourView:
 
     @property
     def gap_words(self) -> str:
-        names = " and ".join(path.stem for path in self.tour.list_unseen())
-        return f"{self.short_gap} These are {names} together; each plot names its own."
+        tour, names = self.tour, " and ".join(p.stem for p in self.tour.list_unseen())
+        said = f"{self.short_gap} These are {names} together; each plot names its own."
+        if tour.gap_again is None:
+            return said
+        off = Number(tour.gap_again, tour.unit)
+        return f"{said} In its own policy's trials it is off by {off}, 0.5 s ahead."
 
     @cached_property
     def gap(self) -> GapView:

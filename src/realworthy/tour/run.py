@@ -51,6 +51,8 @@ _SHORT = 3.0
 _GLANCE, _PATIENCE = 2.0, 20.0
 """[s] of each that are diagnosed, whose time goes with their length, and [s] after
 which no further cause is looked for."""
+_AHEAD = 0.5
+"""[s] that trials are predicted at most: what a policy holds up falls in a replay."""
 _NICE = 10
 """Of training and certificates: calibration and diagnosis, which others wait for, go
 first."""
@@ -367,11 +369,13 @@ class _Story:
         if own is None or not own.recordings:
             return
         found = measure(load_twin(str(self.calibrated)), own.load())
-        self.tour.gap_again = found.replay.position_rmse
+        ahead = max((s for s in found.horizons if s <= _AHEAD), default=None)
         self._tick("measure again")
-        self.tell(
-            "measure", f"Its own trials: off by {self._say_gap(self.tour.gap_again)}."
-        )
+        if ahead is None:
+            return
+        self.tour.gap_again = found.horizons[ahead]
+        off = self._say_gap(self.tour.gap_again)
+        self.tell("measure", f"Its own trials, {ahead:g} s ahead: off by {off}.")
 
 
 def _clock(work: Callable[P, T], *args: P.args, **more: P.kwargs) -> tuple[T, float]:

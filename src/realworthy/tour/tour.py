@@ -84,7 +84,7 @@ class Tour:
     gap_after: float = 0.0
     """Of the calibrated twin, on recordings that it was not fitted to."""
     gap_again: float | None = None
-    """Of the calibrated twin, on the trials of its own policy."""
+    """Of the calibrated twin, half a second ahead in the trials of its own policy."""
     diagnosis: Explained | None = None
     estimates: tuple[Estimate, ...] = ()
     fared: tuple[Fared, ...] = ()

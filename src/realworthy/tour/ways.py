@@ -61,6 +61,7 @@ def train_way(
             task=task,
             ppo=preset.ppo(),
             world_count=preset.world_count,
+            coarse=preset.coarse,
             steps=steps,
             target=0.99,
             evaluation_episodes=episodes,
