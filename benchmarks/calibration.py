@@ -25,19 +25,18 @@ import numpy as np
 
 from realworthy.gap.intervals import Interval, compute_block_bootstrap
 from realworthy.gap.measure import Gap, measure
-from realworthy.gap.noise import estimate_noise
-from realworthy.gap.states import estimate_states
+from realworthy.identification.ahead import AHEAD, predict_each
 from realworthy.identification.calibrate import calibrate
 from realworthy.identification.calibration import Calibration
 from realworthy.recordings import Recording, load_recordings
-from realworthy.simulators.replay import Replayer, lay_out
+from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
 
 DATA = Path(os.environ.get("REALWORTHY_DATA", "../shared/data"))
 Figure = Callable[[Gap], float]
 """What is read off a gap."""
-AHEAD, APART = 0.5, 0.05
-"""[s] that controllers' runs are predicted ahead, and between two such predictions."""
+APART = 0.05
+"""[s] between two predictions of controllers' runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +176,11 @@ def compare_windows(
     before: Twin, after: Twin, recordings: Sequence[Recording]
 ) -> Interval:
     """95 % of the ratio of errors `AHEAD`, by blocks of four times as long."""
+
+    def predict(twin: Twin, one: Recording) -> np.ndarray:
+        joints, count = lay_out(twin, one).joints, round(one.duration / APART)
+        return predict_each(twin, one, joints, count=count)
+
     pairs = [
         np.stack([predict(twin, one) for twin in (before, after)], axis=1)
         for one in recordings
@@ -188,22 +192,6 @@ def compare_windows(
 
     rows = round(4 * AHEAD / APART)
     return compute_block_bootstrap(pairs, divide, block_rows=rows)
-
-
-def predict(twin: Twin, recording: Recording) -> np.ndarray:
-    """(starts,) squared errors [rad²] of predictions from measured states."""
-    track = lay_out(twin, recording)
-    states = estimate_states(track, estimate_noise(recording, track.joints))
-    ahead, apart = (max(1, round(t * recording.rate)) for t in (AHEAD, APART))
-    starts = np.arange(0, len(track.rows) - ahead, apart)
-    played = Replayer(track, len(starts)).play(
-        starts,
-        ahead + 1,
-        position=states.position[starts],
-        velocity=states.velocity[starts],
-    )
-    off = played.position[:, -1] - track.position[starts + ahead]
-    return np.mean(off**2, axis=1)
 
 
 def print_rows(rows: Sequence[Row]) -> None:

@@ -9,6 +9,7 @@ states are fitted and compared instead, as `measure` has them among its horizons
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import estimate_states
@@ -47,19 +48,26 @@ def compare_ahead(
 
 def predict_ahead(twin: Twin, recording: Recording, joints: Sequence[str]) -> float:
     """[rad or m] root mean square `AHEAD` after many measured states; inf if none."""
+    squares = predict_each(twin, recording, joints, count=_STARTS)
+    sound = squares[np.isfinite(squares)]
+    return float(np.sqrt(np.mean(sound))) if len(sound) else float("inf")
+
+
+def predict_each(
+    twin: Twin, recording: Recording, joints: Sequence[str], *, count: int
+) -> NDArray[np.float64]:
+    """(starts,) squared errors [rad² or m²] `AHEAD` after up to `count` measured
+    states, means over joints; inf where the simulation blew up."""
     track = lay_out(twin, recording)
     states = estimate_states(track, estimate_noise(recording, track.joints))
     rows = min(max(1, round(AHEAD * recording.rate)), len(track.rows) - 1)
-    starts = np.unique(np.linspace(0, len(track.rows) - 1 - rows, _STARTS).astype(int))
+    starts = np.unique(np.linspace(0, len(track.rows) - 1 - rows, count).astype(int))
     played = Replayer(track, len(starts)).play(
         starts,
         rows + 1,
         position=states.position[starts],
         velocity=states.velocity[starts],
     )
-    sound = is_sound(played)
     columns = [i for i, joint in enumerate(track.joints) if joint in joints]
-    off = played.position[sound, -1] - track.position[starts[sound] + rows]
-    if not sound.any():
-        return float("inf")
-    return float(np.sqrt(np.mean(off[:, columns] ** 2)))
+    off = played.position[:, -1] - track.position[starts + rows]
+    return np.where(is_sound(played), np.mean(off[:, columns] ** 2, axis=1), np.inf)

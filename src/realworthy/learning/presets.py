@@ -12,7 +12,7 @@ from realworthy.tasks.tables import from_belief
 from realworthy.twins import Twin
 
 _ON_GPU = 4096
-"""Worlds."""
+"""Worlds in which a GPU practises."""
 
 
 class Randomize(enum.Enum):
@@ -128,10 +128,16 @@ def _speed() -> PpoSettings:
 
 
 def _legged() -> PpoSettings:
-    """Left and right learn from each other, so that two passes do."""
+    """Left and right learn from each other."""
     s = cpu()
-    s.epochs = 2
     s.mirror_samples = True
+    return s
+
+
+def _four_legged() -> PpoSettings:
+    """Steps are cheap, and two passes over them do."""
+    s = _legged()
+    s.epochs = 2
     return s
 
 
@@ -163,7 +169,7 @@ PRESETS: dict[str, Preset] = {
         ppo=_speed, world_count=256, minutes=4, randomize=_believe
     ),
     "quadruped": Preset(
-        ppo=_legged,
+        ppo=_four_legged,
         world_count=1024,
         minutes=10,
         randomize=quadruped_randomization,

@@ -132,10 +132,8 @@ class GaussianBelief(Belief):
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
         if self._may_leave_bounds:
-            chance = np.random.Generator(
-                np.random.Philox(0)
-            )  # of no world: any will do
-            e = self.quantile(chance.random((_MANY, self.width)))
+            draws = np.random.Generator(np.random.Philox(0))  # of no world: numpy's do
+            e = self.quantile(draws.random((_MANY, self.width)))
             return e.mean(0), e.std(0)
         nodes, weights = np.polynomial.hermite_e.hermegauss(48)
         weights = weights / weights.sum()

@@ -153,7 +153,7 @@ class Contract(_Part, frozen=True, kw_only=True):
     period: _Positive
     """[s] between actions."""
     substeps: Annotated[int, Meta(ge=1)]
-    """Physics steps of one period in training."""
+    """Physics steps of one period where it was judged; practice may have had fewer."""
     command_kind: CommandKind
     gains: dict[str, DriveGains]
     """By the first part of a command's name; needed where commands are positions."""

@@ -52,7 +52,7 @@ _GLANCE, _PATIENCE = 2.0, 20.0
 """[s] of each that are diagnosed, whose time goes with their length, and [s] after
 which no further cause is looked for."""
 _AHEAD = 0.5
-"""[s] that trials are predicted at most: what a policy holds up falls in a replay."""
+"""[s] that trials are predicted: what a policy holds up would fall in a replay."""
 _NICE = 10
 """Of training and certificates: calibration and diagnosis, which others wait for, go
 first."""
@@ -369,13 +369,11 @@ class _Story:
         if own is None or not own.recordings:
             return
         found = measure(load_twin(str(self.calibrated)), own.load())
-        ahead = max((s for s in found.horizons if s <= _AHEAD), default=None)
+        self.tour.gap_again = again = found.horizons.get(_AHEAD)
         self._tick("measure again")
-        if ahead is None:
-            return
-        self.tour.gap_again = found.horizons[ahead]
-        off = self._say_gap(self.tour.gap_again)
-        self.tell("measure", f"Its own trials, {ahead:g} s ahead: off by {off}.")
+        if again is not None:  # trials that guards stopped may be too short
+            off = self._say_gap(again)
+            self.tell("measure", f"Its own trials, {_AHEAD:g} s ahead: off by {off}.")
 
 
 def _clock(work: Callable[P, T], *args: P.args, **more: P.kwargs) -> tuple[T, float]:
