@@ -4,7 +4,7 @@ import datetime
 import importlib.metadata
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
+from realworthy.identification.overlapping import fit_overlapping
 from realworthy.identification.problem import Problem
 from realworthy.identification.progress_file import (
     FitPart,
@@ -80,6 +81,7 @@ _FEW = 4
 """One piece out of so many is enough for a rough fit."""
 _MOST = 0.8
 """Share of the recorded time that, where it is fitted, tells what all of it tells."""
+_FIT = LeastSquaresSettings(iterations=30)
 _UNSEEN = 0.3
 """sd of the logarithm of a number that was looked for and not told."""
 
@@ -90,9 +92,8 @@ class CalibrateSettings:
 
     seconds: float = 90.0
     """Recorded time that is fitted at most; of more, the pieces that tell most."""
-    fit: LeastSquaresSettings = field(
-        default_factory=lambda: LeastSquaresSettings(iterations=30)
-    )
+    fit: LeastSquaresSettings | None = None
+    """None: 30 iterations, or 15 rough ones where servos stick."""
 
 
 def calibrate(
@@ -140,7 +141,7 @@ def calibrate(
         is_loop = bool(find_loops(rough)) and parameters is None
         problem = wide.with_space(lengthen_steps(rough) if is_loop else rough, names)
         problem = problem.with_short_delays()
-        fit_settings = FIT if is_loop else settings.fit
+        fit_settings = settings.fit or (FIT if is_loop else _FIT)
         given = twin if parameters is None else None
         part = _fit(problem, wide, fit_settings, work, follow, given)
         if part is not None:
@@ -387,8 +388,18 @@ def _fit(
             cut = [damping for _, damping in pairs]
             work.choose_anew(told, fit.weight, offsets=offsets, cut=cut)
             return None
+    outlier = settings.outlier
+    if wide.is_ahead:
+        follow(0.5, "fitting from more starts")
+        dense = fit_overlapping(problem, fit, settings)
+        problem, fit, prior, outlier = (
+            dense.problem,
+            dense.fit,
+            dense.prior,
+            dense.outlier,
+        )
     follow(0.7, "leaving experiments out")
-    folds = leave_out(problem, fit, prior, settings.outlier, at=at)
+    folds = leave_out(problem, fit, prior, outlier, at=at)
     work.done.fit = FitPart(
         z=fit.z.tolist(),
         covariance_z=fit.covariance_z.tolist(),

@@ -77,7 +77,7 @@ def leave_out(
 
 
 def _deal(problem: Problem) -> tuple[list[list[int]], bool]:
-    """Numbers of pieces of each fold; none where there is one piece alone."""
+    """Numbers of pieces of each fold; none where there is one place alone."""
     present = {piece.recording for piece in problem.pieces}
     experiments = [[i for i in e if i in present] for e in group_experiments(problem)]
     experiments = [e for e in experiments if e]
@@ -87,9 +87,13 @@ def _deal(problem: Problem) -> tuple[list[list[int]], bool]:
             [k for k, piece in enumerate(problem.pieces) if piece.recording in fold]
             for fold in folds
         ], True
-    if len(problem.pieces) < 2:
+    places: dict[tuple[int, int], list[int]] = {}
+    for k, piece in enumerate(problem.pieces):  # those that overlap go together
+        place = (piece.recording, piece.first // piece.row_count)
+        places.setdefault(place, []).append(k)
+    if len(places) < 2:
         return [], False
-    return deal([[i] for i in range(len(problem.pieces))], _FOLDS), False
+    return deal(list(places.values()), _FOLDS), False
 
 
 def _linearise(problem: Problem, fit: Fit, prior: Prior, outlier: float) -> Linearised:

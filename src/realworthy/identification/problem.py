@@ -162,6 +162,22 @@ class Problem(SumOfSquares):
             ]
         )
 
+    def overlapping(self, apart: float) -> "Problem":
+        """The same problem, pieces of the same length beginning every `apart` [s].
+
+        They begin within the pieces of this one, and end with the recording at the
+        latest; it counts for itself.
+        """
+        made = []
+        for piece in self.pieces:
+            track = self.tracks[piece.recording]
+            step = max(1, round(apart * track.recording.rate))
+            last = len(track.rows) - 1 - piece.row_count
+            ends = min(piece.first + piece.row_count, last + 1)
+            firsts = range(piece.first, ends, step)
+            made += [replace(piece, first=first) for first in firsts]
+        return self._with_pieces(made)
+
     def sort_starts(self, starts: Floats, other: "Problem") -> Floats:
         """(pieces, k) starts of the same pieces of another problem, in this order."""
         places = {(p.recording, p.first): i for i, p in enumerate(other.pieces)}

@@ -203,7 +203,7 @@ def refine(
     began, counts = time.perf_counter(), problem.evaluation_count
     z = problem.start_z
     prior = _believe_near(problem, z, weight)
-    colouring = _colour(problem, z)
+    colouring = find_colouring(problem, z)
     wider = problem.spread(_WHOLE, _JUDGES)
     error = _average(wider.rmse(begin(wider, z).residuals))
     point, trace = begin(problem, z), list[Iteration]()
@@ -285,7 +285,9 @@ def fit_own(
     else:
         known = {n: x for n, x in offsets.items() if n in problem.space.names}
         near = problem.coordinates.to_z(problem.space.vector(known))
-        fit = polish(problem, near, prior, settings, colouring=_colour(problem, near))
+        fit = polish(
+            problem, near, prior, settings, colouring=find_colouring(problem, near)
+        )
     if is_enough(fit):
         return fit
     fit = _leave_ends(problem, fit, prior, settings)
@@ -293,7 +295,7 @@ def fit_own(
     is_held = lacks or any(p.kind == "sensor_bias" for p in problem.space)
     if is_held and not 1 / _LOOSER < found / weight < _LOOSER:
         prior = believe(problem, z, found, lacks=lacks)
-        colouring = _colour(problem, fit.z)
+        colouring = find_colouring(problem, fit.z)
         again = polish(problem, fit.z, prior, settings, colouring=colouring)
         fit = _add(again, fit)
     return fit
@@ -318,13 +320,13 @@ def _leave_ends(
     few = problem.thinned(max(1, len(problem.pieces) // _FEW))
     z = np.where(stands, middle, fit.z)
     roughly = replace(_ROUGH, is_rough=True)
-    tried = minimise(few, z, prior, roughly, colouring=_colour(few, z)).at
+    tried = minimise(few, z, prior, roughly, colouring=find_colouring(few, z)).at
     stayed = weigh_point(few, begin(few, fit.z), prior, settings.outlier)
     problem.take_counts(few)
     if tried.variance > _SAVED * stayed.variance:
         return fit
     z = tried.point.z
-    again = polish(problem, z, prior, settings, colouring=_colour(problem, z))
+    again = polish(problem, z, prior, settings, colouring=find_colouring(problem, z))
     return _add(
         *((again, fit) if again.reduced_chi2 < fit.reduced_chi2 else (fit, again))
     )
@@ -339,7 +341,7 @@ def _add(taken: Fit, other: Fit) -> Fit:
     )
 
 
-def _colour(problem: Problem, z: Floats) -> Colouring | None:
+def find_colouring(problem: Problem, z: Floats) -> Colouring | None:
     """Which numbers can be moved together, by a few pieces; None for one joint."""
     if not problem.labels.any():
         return None

@@ -96,6 +96,15 @@ def _swing() -> PpoSettings:
     return _pass_often(small(), horizon=32, std=0.7)
 
 
+def _swing_up() -> PpoSettings:
+    """A way up is found by trying much, and both sides learn from it."""
+    s = _pass_often(small(), horizon=32, std=1.0)
+    s.entropy_weight = 0.01
+    s.clip_value = False
+    s.mirror_samples = True
+    return s
+
+
 def _arm() -> PpoSettings:
     """Servos do what is far off."""
     s = PpoSettings()
@@ -148,7 +157,7 @@ def _legged_on_gpu() -> PpoSettings:
 
 
 PRESETS: dict[str, Preset] = {
-    "pendulum": Preset(ppo=_swing, world_count=128, minutes=2, randomize=_believe),
+    "pendulum": Preset(ppo=_swing_up, world_count=128, minutes=2, randomize=_believe),
     "cartpole_balance": Preset(
         ppo=_balance, world_count=128, minutes=2, randomize=_believe
     ),

@@ -15,6 +15,7 @@ from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Linear, Term, Turn
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Controller, Start, Task
 from realworthy.twins import Twin, bind, load_twin
@@ -24,6 +25,8 @@ _NEAR = 0.1
 """[rad] from upright that counts as balanced."""
 _HOLD = 2.0
 """[s] at the end of an episode for which it must be balanced."""
+_UNDER_WAY = 3
+"""Actions that are seen: what is under way while a robot answers two periods late."""
 
 
 class PendulumSwingUp(Task):
@@ -52,10 +55,18 @@ class PendulumSwingUp(Task):
         self.terms: tuple[Term, ...] = (
             Turn(name="angle", signals=(f"{joint}.position",)),
             Linear(name="speed", signals=(f"{joint}.velocity",), scale=(0.2,)),
-            Linear(name="last_action", signals=(f"{joint}.command.action",)),
+            Linear(
+                name="last_action",
+                signals=(f"{joint}.command.action",),
+                history=_UNDER_WAY,
+            ),
         )
         self.action = ActionMap(
             commands=(f"{joint}.command",), offset=(0.0,), scale=(torque,)
+        )
+        self.reflection = Reflection(
+            joints={joint: (joint, -1.0)},
+            sideways=("centre_of_mass.x", "gravity_tilt.y", "push.x"),
         )
 
     def prepare(self, scene: Scene) -> None:
