@@ -45,13 +45,13 @@ class PendulumSwingUp(Task):
         self.twin = twin or load_twin("pendulum")
         self.torque = torque
         lines = describe_commands(bind(self.twin))
-        if len(lines) != 1:
+        joint = lines[0].joint if len(lines) == 1 else None
+        if joint is None:
             raise RealworthyError(
                 f"Task 'pendulum' does not fit twin '{self.twin.name}': it is for one "
                 f"command, and there are {len(lines)}.",
                 hint="It is for 'pendulum' and other twins of one driven joint.",
             )
-        joint = lines[0].joint
         self.terms: tuple[Term, ...] = (
             Turn(name="angle", signals=(f"{joint}.position",)),
             Linear(name="speed", signals=(f"{joint}.velocity",), scale=(0.2,)),
