@@ -49,7 +49,7 @@ class PendulumSwingUp(Task):
         if joint is None:
             raise RealworthyError(
                 f"Task 'pendulum' does not fit twin '{self.twin.name}': it is for one "
-                f"command, and there are {len(lines)}.",
+                f"command that moves a joint, and commands are {len(lines)}.",
                 hint="It is for 'pendulum' and other twins of one driven joint.",
             )
         self.terms: tuple[Term, ...] = (
