@@ -47,13 +47,16 @@ def test_latency_shifts_measurements_by_whole_steps(late):
     worlds = TaskWorlds(PendulumSwingUp(), 3, randomization=drawn, thread_count=1)
     truth = [worlds.observations["critic"][:, :3]]
     seen = [worlds.observations["actor"]]
+    actions = [torch.zeros(3, 1)] * 3
     for i in range(12):
         action = torch.full((3, 1), 0.05 * i)
+        actions = [*actions[1:], action]
         step = worlds.step(action)
         truth.append(step.observations["critic"][:, :3])
         seen.append(step.observations["actor"])
-        # the last action is not measured and never late
-        torch.testing.assert_close(step.observations["actor"][:, 3:], action)
+        # the last actions are not measured and never late
+        last = torch.cat(actions, dim=1)
+        torch.testing.assert_close(step.observations["actor"][:, 3:], last)
     for i in range(13):
         assert torch.equal(seen[i][:, :3], truth[max(i - late, 0)])
     assert not torch.equal(seen[-1][:, :3], truth[-1])

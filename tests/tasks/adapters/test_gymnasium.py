@@ -67,7 +67,7 @@ def test_a_single_environment_ends_with_its_own_last_observation() -> None:
 def test_a_batch_of_worlds_has_the_batched_spaces_and_declares_its_resets() -> None:
     worlds = GymnasiumWorlds(build(3))
     assert worlds.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-    assert worlds.observation_space.shape == (3, 4)
+    assert worlds.observation_space.shape == (3, 6)
     assert worlds.single_action_space == gymnasium.spaces.Box(-1, 1, (1,), np.float32)
     seen, infos = worlds.reset(seed=1)
     assert seen in worlds.observation_space

@@ -60,10 +60,10 @@ def test_the_runner_trains_and_the_worlds_can_go_on_afterwards() -> None:
         return losses[-1]
 
     runner.alg.update = keep
-    runner.learn(4, init_at_random_ep_len=True)
+    runner.learn(16, init_at_random_ep_len=True)
     after = list(actor.parameters())
     assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
-    assert losses[-1]["value"] < losses[0]["value"]
+    assert losses[-1]["value"] < 0.9 * losses[0]["value"]
     assert len(set(environment.episode_length_buf.tolist())) > 4  # scattered
     worlds.load_state_dict(worlds.state_dict())  # nothing is an inference tensor
     worlds.reset()
