@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -214,14 +214,21 @@ class _Run:
         self.worlds = self._build(
             settings.world_count, seed, randomization, coarse=settings.coarse
         )
-        self.learner = Ppo(self.worlds, settings.ppo, seed=seed, average=team.average)
+        self.warnings: list[str] = []
+        ppo = settings.ppo
+        if ppo.mirror_samples and self.worlds.mirror_count < 2:
+            ppo = replace(ppo, mirror_samples=False)
+            self.warnings.append(
+                "Nothing was learnt from mirror images: on this twin the task has no "
+                "symmetry."
+            )
+        self.learner = Ppo(self.worlds, ppo, seed=seed, average=team.average)
         if team.count > 1:
             share_weights(self.learner.actor, self.learner.critic)
         self.step_count = self.update_count = 0
         self.seconds = self.looking = 0.0
         self.best: tuple[float, float] | None = None
         self.newest: Evaluation | None = None
-        self.warnings: list[str] = []
         self._held_out: TaskWorlds | None = None
         self._eased = 1.0
 
