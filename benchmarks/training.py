@@ -4,8 +4,10 @@
 
 Prints ratios in one run. Without `--peers` only our own figures. With it, each peer is
 installed into an environment of its own under FOLDER, unless it is there already, and
-runs a few updates: Stable-Baselines3 on our quadruped, mjlab on the Go1 that it brings,
-UniLab on its Go2, for whose meshes MENAGERIE_ROOT must name a copy of MuJoCo Menagerie.
+learns for as many minutes, or for a few updates where none are given:
+Stable-Baselines3 on our quadruped, mjlab on the Go1 that it brings, UniLab on its Go2,
+for whose meshes MENAGERIE_ROOT must name a copy of MuJoCo Menagerie. Stable-Baselines3
+as it comes, on worlds that are stepped one by one, is Gymnasium's Ant.
 """
 
 import argparse
@@ -15,18 +17,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
-from walking import walk
+from walking import WORLDS, Walk, build_worlds, walk
 
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
-from realworthy.tasks.curriculum import ease, ramp
-from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
-from realworthy.tasks.worlds import TaskWorlds
 
-WORLDS = 1024
 TORCH = "torch==2.13.0"
 
 
@@ -42,7 +42,8 @@ def main() -> None:
     if given.minutes:
         found["walking"] = time_to_walk(given.minutes, given.seed)
     if given.peers is not None:
-        found["peers"] = measure_peers(given.peers, speed["ppo"])
+        minutes, ours = given.minutes, speed["ppo"]
+        found["peers"] = measure_peers(given.peers, ours, minutes)
     if given.output is not None:
         given.output.write_text(json.dumps(found, indent=1))
 
@@ -54,7 +55,7 @@ def measure_speed() -> dict[str, float]:
     every world and gets the same commands.
     """
     preset = find_preset("quadruped")
-    worlds, bare = (build(WORLDS, 0, coarse=preset.coarse) for _ in range(2))
+    worlds, bare = (build_worlds(WORLDS, 0, coarse=preset.coarse) for _ in range(2))
     learner = Ppo(worlds, preset.ppo(), seed=0)
     learner.collect(worlds)
     learner.update()
@@ -87,44 +88,24 @@ def measure_speed() -> dict[str, float]:
 
 
 def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
-    """Trains with the preset, and looks at held-out episodes of 20 s on the way.
+    """Trains with the preset, and looks once a minute how well it walks.
 
-    256 with pushes and 256 without; e and noise are as in training in both.
+    In the end also with pushes.
     """
     preset = find_preset("quadruped")
-    worlds = build(WORLDS, seed, coarse=preset.coarse)
-    judged = build(256, seed + 1_000_003)
-    calm = build(256, seed + 1_000_003, pushes=False)
+    worlds = build_worlds(WORLDS, seed, coarse=preset.coarse)
     learner = Ppo(worlds, preset.ppo(), seed=seed)
-    spent, looked, steps, curve = 0.0, 0.0, 0, []
-    wanted = quadruped_randomization()
+    walk_on, spent, steps = Walk(60.0, seed), 0.0, 0
     while spent < 60 * minutes:
         began = time.perf_counter()
-        if preset.ease_steps:
-            factor = ramp(steps / preset.ease_steps, end=1.0)
-            worlds.randomize(ease(wanted, round(factor, 1)))
         learner.collect(worlds)
         steps += learner.update().rollout.step_count
         spent += time.perf_counter() - began
-        if spent - looked >= 30 * minutes or spent >= 60 * minutes:
-            looked = spent
-            row = {"seconds": spent, "steps": steps, **walk(judged, learner)}
-            row |= {f"{k}, no pushes": x for k, x in walk(calm, learner).items()}
-            curve.append(row)
-            print({name: round(value, 3) for name, value in row.items()}, flush=True)
-    return {"seed": seed, "curve": curve}
-
-
-def build(
-    count: int, seed: int, *, pushes: bool = True, coarse: bool = False
-) -> TaskWorlds:
-    return TaskWorlds(
-        QuadrupedVelocity(),
-        count,
-        randomization=quadruped_randomization(pushes=pushes),
-        seed=seed,
-        coarse=coarse,
-    )
+        walk_on.look(spent, steps, learner.act)
+    pushed = walk(build_worlds(256, seed + 1_000_003), learner.act)
+    print("with pushes", {k: round(x, 3) for k, x in pushed.items()}, flush=True)
+    reached = walk_on.reached
+    return {"reached": reached, "curve": walk_on.curve, "with pushes": pushed}
 
 
 def rate(work: Callable[[], object], times: int, steps: int) -> float:
@@ -135,24 +116,41 @@ def rate(work: Callable[[], object], times: int, steps: int) -> float:
     return times * steps / (time.perf_counter() - began)
 
 
-def measure_peers(folder: Path, ours: float) -> dict[str, float]:
-    """Steps/s of each peer with PPO on two cores, in its own environment."""
-    found = {}
-    for name, (packages, command, read) in PEERS.items():
-        python = install(folder / name, packages)
+@dataclass(frozen=True)
+class Peer:
+    packages: tuple[str, ...]
+    script: str
+
+    def run(self, python: str, minutes: float) -> dict[str, Any]:
+        """Its last line, which is JSON; stops where it fails."""
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+        environment["PYTHONPATH"] = os.pathsep.join(
+            [str(_HERE), str(_HERE.parent / "src")]
+        )
         done = subprocess.run(
-            [python, *command],
+            [python, _HERE / "peers" / self.script, str(minutes)],
             capture_output=True,
             text=True,
-            timeout=900,
-            env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+            timeout=60 * minutes + 900,
+            env=environment,
         )
         if done.returncode:
-            print(f"{name}: failed\n{done.stderr[-800:]}", flush=True)
-            continue
-        found[name] = read(done.stdout)
+            sys.exit(f"{self.script}: failed\n{done.stdout[-400:]}{done.stderr[-800:]}")
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def measure_peers(folder: Path, ours: float, minutes: float) -> dict[str, Any]:
+    """Steps/s of each peer with PPO on two cores, and when it walked."""
+    found = {}
+    for name, peer in PEERS.items():
+        python = install(folder / name, peer.packages)
+        found[name] = said = peer.run(python, minutes)
+        rate, reached = said["rate"], said["reached"]
+        when = "no" if reached is None else f"after {reached:.0f} s"
+        last = said["curve"][-1] if said["curve"] else {}
         print(
-            f"{name}: {found[name]:,.0f} steps/s; ours is {ours / found[name]:.1f} x",
+            f"{name}: {rate:,.0f} steps/s; ours is {ours / rate:.1f} x; walks: {when} "
+            f"{ {k: round(x, 3) for k, x in last.items()} }",
             flush=True,
         )
     return found
@@ -167,24 +165,16 @@ def install(folder: Path, packages: tuple[str, ...]) -> str:
     return str(python)
 
 
-def read_last(text: str) -> float:
-    """The number in the last line."""
-    return float(text.strip().splitlines()[-1])
-
-
 _HERE = Path(__file__).parent
-PEERS: dict[str, tuple[tuple[str, ...], list[str], Callable[[str], float]]] = {
-    "stable_baselines3": (
-        ("stable-baselines3", str(_HERE.parent)),
-        [str(_HERE / "peers" / "stable_baselines3_quadruped.py")],
-        read_last,
+PEERS = {
+    "stable_baselines3_ant": Peer(
+        ("stable-baselines3", "gymnasium[mujoco]"), "stable_baselines3_ant.py"
     ),
-    "mjlab": (("mjlab==1.6.0",), [str(_HERE / "peers" / "mjlab_go1.py")], read_last),
-    "unilab": (
-        ("unilab[mujoco]==1.5.2",),
-        [str(_HERE / "peers" / "unilab_go2.py")],
-        read_last,
+    "stable_baselines3": Peer(
+        ("stable-baselines3", str(_HERE.parent)), "stable_baselines3_quadruped.py"
     ),
+    "mjlab": Peer(("mjlab==1.6.0",), "mjlab_go1.py"),
+    "unilab": Peer(("unilab[mujoco]==1.5.2",), "unilab_go2.py"),
 }
 
 

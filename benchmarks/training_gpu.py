@@ -102,12 +102,12 @@ def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
         if spent - looked >= given.seconds / 6 or spent >= given.seconds:
             looked = spent
             row = {"seconds": spent, "reward": metrics.rollout.reward}
-            row |= walk(judged["pushed"], learner)
+            row |= walk(judged["pushed"], learner.act)
             row["std"], row["invalid"] = metrics.std, worlds.invalid_count
             curve.append(row)
             print({k: round(v, 3) for k, v in row.items()}, flush=True)
     for name, kept in judged.items():
-        found = walk(kept, learner)
+        found = walk(kept, learner.act)
         print(count, name, {k: round(v, 3) for k, v in found.items()}, flush=True)
         curve.append({"judged": name, **found})
     return {"worlds": count, "curve": curve}

@@ -1,14 +1,34 @@
-"""How well a quadruped walks, for the benchmarks of training."""
+"""How well a quadruped walks, and how soon, for the benchmarks of training."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
-from realworthy.learning.ppo import Ppo
-from realworthy.tasks.quadruped import QuadrupedVelocity
+from realworthy.tasks.environment import Observations
+from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
 from realworthy.tasks.worlds import TaskWorlds
+
+WORLDS = 1024
+ERROR, FALLS = 0.25, 0.05
+"""[m/s] RMS and share of episodes up to which it walks on commands."""
+
+
+def build_worlds(
+    count: int, seed: int, *, pushes: bool = True, coarse: bool = False
+) -> TaskWorlds:
+    return TaskWorlds(
+        QuadrupedVelocity(),
+        count,
+        randomization=quadruped_randomization(pushes=pushes),
+        seed=seed,
+        coarse=coarse,
+    )
 
 
 @torch.no_grad()
-def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
+def walk(worlds: TaskWorlds, act: Callable[[Observations], Tensor]) -> dict[str, float]:
     """How one whole episode of every world went: errors RMS, share of falls."""
     task = worlds.task
     assert isinstance(task, QuadrupedVelocity)
@@ -17,7 +37,7 @@ def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
     task.tally.restart()
     fell = torch.zeros(worlds.world_count, dtype=torch.bool, device=worlds.device)
     for _ in range(worlds.step_limit):
-        step = worlds.step(learner.act(observations))
+        step = worlds.step(act(observations))
         fell |= step.terminated
         observations = step.observations
     found = task.tally.measure()
@@ -28,3 +48,38 @@ def walk(worlds: TaskWorlds, learner: Ppo) -> dict[str, float]:
         "slip": float(found.slip),
         "foot_travel": float(found.foot_travel),
     }
+
+
+@dataclass
+class Walk:
+    """Looks at a policy while it is learnt, once in a while of its own time.
+
+    In 256 held-out episodes of 20 s with the twin's own step, randomized and noisy,
+    without pushes; the time that looking takes does not count.
+    """
+
+    every: float
+    """[s]"""
+    seed: int
+    reached: float | None = None
+    """[s] of learning after which it walked first."""
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.calm = build_worlds(256, self.seed + 1_000_003, pushes=False)
+        self._looked = 0.0
+
+    def look(
+        self, seconds: float, steps: int, act: Callable[[Observations], Tensor]
+    ) -> None:
+        """If it is time."""
+        if seconds - self._looked < self.every:
+            return
+        self._looked = seconds
+        row = {"seconds": seconds, "steps": steps, **walk(self.calm, act)}
+        self.curve.append(row)
+        walks = row["velocity_error"] <= ERROR and row["falls"] <= FALLS
+        if walks and self.reached is None:
+            self.reached = seconds
+        told = {name: round(value, 3) for name, value in row.items()}
+        print(told, flush=True)

@@ -1,5 +1,13 @@
-"""mjlab's own Go1 on flat ground, with its own PPO settings; prints steps/s."""
+"""mjlab's own Go1 on flat ground, with its own PPO settings.
 
+    python mjlab_go1.py MINUTES
+
+How it walks is what it says itself of practice: the velocity error that its command
+adds up over an episode, divided by how long episodes last. Prints a line of JSON.
+"""
+
+import json
+import sys
 import tempfile
 import time
 from dataclasses import asdict
@@ -13,19 +21,33 @@ TASK, WORLDS, UPDATES = "Mjlab-Velocity-Flat-Unitree-Go1", 64, 2
 
 
 def main() -> None:
+    minutes = float(sys.argv[1])
     settings, agent = load_env_cfg(TASK), load_rl_cfg(TASK)
     settings.scene.num_envs = WORLDS
-    environment = RslRlVecEnvWrapper(
-        ManagerBasedRlEnv(cfg=settings, device="cpu"), clip_actions=agent.clip_actions
-    )
+    inner = ManagerBasedRlEnv(cfg=settings, device="cpu")
+    environment = RslRlVecEnvWrapper(inner, clip_actions=agent.clip_actions)
     agent.logger = "tensorboard"
     runner_class = load_runner_cls(TASK) or MjlabOnPolicyRunner
     runner = runner_class(environment, asdict(agent), tempfile.mkdtemp(), "cpu")
     runner.learn(num_learning_iterations=1)  # compiles
-    began = time.perf_counter()
-    runner.learn(num_learning_iterations=UPDATES)
-    steps = UPDATES * WORLDS * agent.num_steps_per_env
-    print(steps / (time.perf_counter() - began))
+    command = inner.command_manager.get_term("twist")
+    whole = inner.max_episode_length
+    unit = command.cfg.resampling_time_range[1] / inner.step_dt
+    size, curve, reached = WORLDS * agent.num_steps_per_env, [], None
+    began, steps = time.perf_counter(), 0
+    while time.perf_counter() - began < 60 * minutes or len(curve) < UPDATES:
+        runner.learn(num_learning_iterations=1)
+        steps, seconds = steps + size, time.perf_counter() - began
+        # of the episodes that run, by what they lasted so far
+        lasted = inner.episode_length_buf.clamp(min=1).float()
+        error = float((command.metrics["error_vel_xy"] * unit / lasted).mean())
+        lasts = 2 * float(lasted.mean()) / whole
+        row = {"seconds": seconds, "steps": steps}
+        curve.append({**row, "mean_velocity_error": error, "lasts": lasts})
+        if reached is None and error <= 0.25 and lasts >= 0.95:
+            reached = seconds
+    rate = steps / curve[-1]["seconds"]
+    print(json.dumps({"rate": rate, "reached": reached, "curve": curve}))
 
 
 if __name__ == "__main__":

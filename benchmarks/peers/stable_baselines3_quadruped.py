@@ -1,5 +1,12 @@
-"""Stable-Baselines3's PPO on our quadruped; prints steps/s end to end."""
+"""Stable-Baselines3's PPO on our quadrupeds: steps/s, and how soon they walk.
 
+    python stable_baselines3_quadruped.py MINUTES
+
+Prints rows on the way, and a line of JSON in the end.
+"""
+
+import json
+import sys
 import time
 
 import numpy as np
@@ -7,11 +14,12 @@ import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
+from walking import WORLDS, Walk, build_worlds
 
-from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
+from realworthy.tasks.environment import Observations
 from realworthy.tasks.worlds import TaskWorlds
 
-WORLDS, HORIZON, UPDATES = 1024, 24, 3
+HORIZON, UPDATES = 24, 3
 
 
 class Worlds(VecEnv):
@@ -57,23 +65,36 @@ class Worlds(VecEnv):
 
 
 def main() -> None:
-    worlds = TaskWorlds(
-        QuadrupedVelocity(), WORLDS, randomization=quadruped_randomization()
-    )
-    widths = {"pi": [128, 128, 64], "vf": [128, 128, 64]}
+    minutes = float(sys.argv[1])
     learner = PPO(
         "MlpPolicy",
-        Worlds(worlds),
+        Worlds(build_worlds(WORLDS, 0)),
         n_steps=HORIZON,
         batch_size=WORLDS * HORIZON // 4,
         n_epochs=4,
-        policy_kwargs={"net_arch": widths, "activation_fn": torch.nn.ELU},
+        policy_kwargs={
+            "net_arch": {"pi": [128, 128, 64], "vf": [128, 128, 64]},
+            "activation_fn": torch.nn.ELU,
+        },
         device="cpu",
     )
-    learner.learn(WORLDS * HORIZON)  # warm
-    began = time.perf_counter()
-    learner.learn(UPDATES * WORLDS * HORIZON)
-    print(UPDATES * WORLDS * HORIZON / (time.perf_counter() - began))
+
+    def act(seen: Observations) -> torch.Tensor:
+        actions, _ = learner.predict(seen["actor"].numpy(), deterministic=True)
+        return torch.from_numpy(actions)
+
+    walk, spent, steps = Walk(60.0, 0), 0.0, 0
+    rates = []
+    while spent < 60 * minutes or len(rates) <= UPDATES:
+        began = time.perf_counter()
+        learner.learn(WORLDS * HORIZON, reset_num_timesteps=not steps)
+        seconds = time.perf_counter() - began
+        rates.append(WORLDS * HORIZON / seconds)
+        spent, steps = spent + seconds, steps + WORLDS * HORIZON
+        walk.look(spent, steps, act)
+    rate = steps / spent if minutes else max(rates[1:])
+    found = {"rate": rate, "reached": walk.reached, "curve": walk.curve}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from realworthy.policies.policy import load_policy
 from realworthy.tasks.catalogue import TASKS
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.worlds import TaskWorlds
-from realworthy.twins import Twin, load_twin
+from realworthy.twins import load_twin
 
 WORLDS, HORIZON = 8, 16
 
@@ -131,23 +131,6 @@ def test_a_target_ends_a_run_early(tmp_path):
     done = train(settings(40, target=0.0), output=tmp_path / "run")
     assert done.stopped_by == "target"
     assert done.update_count < 40
-
-
-def test_a_twin_without_symmetry_is_learnt_without_mirrors(tmp_path: Path):
-    ppo = quick()
-    ppo.mirror_samples = True
-    off = {"joint.position.sensor_bias": 0.15}
-
-    def learn(twin: Twin, name: str) -> tuple[str, ...]:
-        def build() -> PendulumSwingUp:
-            return PendulumSwingUp(twin)
-
-        return train(settings(1, ppo=ppo), output=tmp_path / name, task=build).warnings
-
-    twin = load_twin("pendulum")
-    assert not any("mirror" in warning for warning in learn(twin, "even"))
-    assert any("mirror" in warning for warning in learn(twin.with_values(off), "off"))
-    assert ppo.mirror_samples  # what was given stays
 
 
 def test_a_folder_in_use_is_refused_and_kept(tmp_path):

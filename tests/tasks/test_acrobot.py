@@ -8,7 +8,12 @@ import pytest
 import torch
 
 from realworthy.simulators import MujocoCpu
-from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
+from realworthy.tasks.acrobot import (
+    AcrobotBalance,
+    AcrobotSwingUp,
+    acrobot_randomization,
+)
+from realworthy.tasks.failures import Failure
 from realworthy.tasks.two_links import read_links
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import bind, load_twin
@@ -61,8 +66,77 @@ def test_rewards_are_as_computed_by_hand():
         task.measure_height(worlds.scene), height, atol=1e-5, rtol=0
     )
     by_hand = torch.tensor([1.0, 0.1 ** (0.95**2), 0.1 ** (1.15**2)])
-    found = task.compute_rewards(worlds.scene)["height"]
-    torch.testing.assert_close(found, by_hand, atol=1e-5, rtol=0)
+    found = task.compute_rewards(worlds.scene)
+    torch.testing.assert_close(found["height"], by_hand, atol=1e-5, rtol=0)
+    # at rest energy is height: of all that hangs on the shoulder, and of the forearm
+    model = worlds.simulator.bound.model
+    inner, outer = (float(model.body(b).mass[0]) for b in ("link1", "link2"))
+    centres = [float(-model.body(b).ipos[2]) for b in ("link1", "link2")]
+    lever = 9.81 * (inner * centres[0] + outer * 0.2)
+    held = 9.81 * outer * centres[1]
+    lacks = torch.tensor([0.0, lever + held, 2 * held]) / lever
+    torch.testing.assert_close(found["energy"], -lacks, atol=1e-4, rtol=0)
+    assert float(found["near"][0]) == 1.0  # nothing is left to do
+    assert found["alive"].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_what_is_near_is_what_the_regulator_brings_up():
+    """Its cost to come falls, so what is paid rises where much is left to do; dry
+    friction keeps it from the very top."""
+    worlds = TaskWorlds(AcrobotBalance(), 8, thread_count=1)
+    act, paid = worlds.task.build_reference(worlds.scene), []
+    for _ in range(25):
+        worlds.step(act(worlds.scene))
+        paid.append(worlds.task.compute_rewards(worlds.scene)["near"])
+    assert float(paid[-1].min()) > 0.8 > float(paid[0].min()) + 0.1
+
+
+def test_only_who_stood_can_fall():
+    task = AcrobotSwingUp()
+    worlds = TaskWorlds(task, 2, thread_count=1)
+    upright, low = [math.pi, 0.0], [math.pi / 2, 0.0]
+
+    def put(*qpos: list[float]) -> None:
+        worlds.simulator.reset(qpos=qpos, qvel=[0.0, 0.0])
+        worlds.scene.renew()
+        task.advance(worlds.scene, worlds.chance)
+
+    for _ in range(16):  # 0.32 s
+        put(upright, low)
+    put(low, low)
+    assert task.find_failures(worlds.scene).tolist() == [int(Failure.FALL), 0]
+    task.begin(worlds.scene, torch.tensor([True, True]), worlds.chance)
+    assert task.find_failures(worlds.scene).tolist() == [0, 0]
+
+
+def test_practice_begins_hanging_nearly_upright_and_anywhere():
+    practice, judged = (
+        TaskWorlds(AcrobotSwingUp(), 600, thread_count=1, is_practice=is_practice)
+        for is_practice in (True, False)
+    )
+    from_upright = (practice.scene.qpos - torch.tensor([math.pi, 0.0])).abs()
+    is_up = (from_upright < 0.15).all(dim=1)
+    hangs = (practice.scene.qpos.abs() < 0.1).all(dim=1)
+    hangs &= (practice.scene.qvel.abs() < 0.1).all(dim=1)
+    for share in (is_up, hangs, ~is_up & ~hangs):
+        assert float(share.float().mean()) == pytest.approx(1 / 3, abs=0.06)
+    assert bool((judged.scene.qpos.abs() < 0.1).all())
+
+
+def test_worlds_that_nobody_could_balance_are_not_drawn():
+    twin = AcrobotBalance().twin
+    belief = acrobot_randomization(twin).belief
+    assert belief is not None
+    assert not any("centre_of_mass" in name for name in belief.space.names)
+    for name in ("shoulder.damping", "link2.mass"):
+        assert belief.sd[name] == pytest.approx(twin.belief.sd[name] / 4, rel=0.05)
+    rate = roll(
+        AcrobotBalance(),
+        60,
+        with_reference=True,
+        randomization=acrobot_randomization(twin),
+    ).rate
+    assert rate >= 0.8
 
 
 def test_the_mirrored_robot_does_the_mirrored_thing():

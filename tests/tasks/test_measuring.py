@@ -107,16 +107,23 @@ def test_histories_begin_full_of_the_first_measurement():
     assert worlds.widths["critic"] == 3 + 1 + 1  # the critic needs no history
 
 
+@pytest.mark.parametrize("with_warp", [False, True])
 @pytest.mark.parametrize("is_drawn", [True, False])
-def test_a_false_encoder_moves_measurements_and_position_commands(is_drawn: bool):
+def test_a_false_encoder_moves_measurements_and_position_commands(
+    is_drawn: bool, with_warp: bool
+):
     """Whether a belief says so, or the twin itself."""
+    if with_warp:
+        pytest.importorskip("mujoco_warp", reason="MujocoGpu needs mujoco_warp")
     twin = make_arm(2)
     bias = 0.1
     told = {"joint0.position.sensor_bias": bias}
     drawn = Randomization(belief=fix(twin, told) if is_drawn else None)
     wrong = Reach(twin if is_drawn else twin.with_values(told), tip="tip")
-    false = TaskWorlds(wrong, 1, randomization=drawn, thread_count=1)
-    true = TaskWorlds(Reach(twin, tip="tip"), 1, thread_count=1)
+    false, true = (
+        TaskWorlds(task, 1, randomization=how, thread_count=1, with_warp=with_warp)
+        for task, how in ((wrong, drawn), (Reach(twin, tip="tip"), None))
+    )
     truth = false.scene.qpos.clone()
     measured = false.observations["actor"][:, :2]
     torch.testing.assert_close(measured, truth + torch.tensor([[bias, 0.0]]))

@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from realworthy.errors import RealworthyError
-from realworthy.parameters import ParameterSpace
+from realworthy.parameters import Fixed, IndependentBelief, ParameterSpace
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Goal, Gravity, Linear, Term
 from realworthy.tasks.cartpole import CartpoleSwingUp
 from realworthy.tasks.mirrors import Mirrors, Reflection
 from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.reach import Reach
-from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
 
@@ -45,16 +45,34 @@ def legs(name: str, kind: str, **more: object) -> Linear:
 
 
 @pytest.mark.parametrize(
-    ("task", "qpos", "qvel"),
+    ("task", "twin", "offsets"),
     [
-        (CartpoleSwingUp, [0.1, 2.5], [0.2, -1.0]),
-        (PendulumSwingUp, [2.5], [-1.0]),
+        (CartpoleSwingUp, "cartpole", {}),
+        (CartpoleSwingUp, "cartpole", {"cart": 0.1, "pole": -0.3}),
+        (PendulumSwingUp, "pendulum", {}),
+        (PendulumSwingUp, "pendulum", {"joint": 0.15}),
     ],
 )
+@pytest.mark.parametrize("is_believed", [False, True])
 def test_mirrored_actions_move_a_mirrored_world(
-    task: type[Task], qpos: list[float], qvel: list[float]
+    task: type[CartpoleSwingUp | PendulumSwingUp],
+    twin: str,
+    offsets: dict[str, float],
+    is_believed: bool,
 ):
-    worlds = TaskWorlds(task(), 2, thread_count=1)
+    """Encoders that are off are off in the mirror as they are: it is one robot."""
+    values = {f"{joint}.position.sensor_bias": x for joint, x in offsets.items()}
+    told, belief = load_twin(twin), None
+    if is_believed and values:
+        space = told.space.select(list(values))
+        belief = IndependentBelief(space, {n: Fixed(x) for n, x in values.items()})
+    else:
+        told = told.with_values(values)
+    worlds = TaskWorlds(
+        task(told), 2, randomization=Randomization(belief=belief), thread_count=1
+    )
+    count = worlds.scene.nq
+    qpos, qvel = [0.1, 2.5][-count:], [0.2, -1.0][-count:]
     worlds.simulator.reset(qpos=np.outer([1, -1], qpos), qvel=np.outer([1, -1], qvel))
     worlds.scene.renew()
     for i in range(30):
@@ -65,6 +83,36 @@ def test_mirrored_actions_move_a_mirrored_world(
             torch.testing.assert_close(
                 worlds.mirror(group, seen), other, atol=1e-5, rtol=0
             )
+            twice = worlds.mirror(group, worlds.mirror(group, seen))
+            torch.testing.assert_close(twice, seen, atol=1e-6, rtol=0)
+
+
+def test_a_servo_of_the_other_side_has_an_offset_of_its_own():
+    """Left reads 0.1 rad at zero, right 0.3: what is 0.5 on the left, 0.4 from zero,
+    is −0.4 from zero on the right, which reads −0.1; so do targets, 2 rad to a unit."""
+    action = ActionMap(
+        commands=("left.command", "right.command"), offset=(0.0, 0.0), scale=(2.0, 2.0)
+    )
+    mirrors = Mirrors(
+        SWAPPED,
+        terms=(legs("pose", "position", scale=(10.0,)), legs("last", "command.action")),
+        action=action,
+        space=ParameterSpace([]),
+        device=torch.device("cpu"),
+        zeros={
+            "left.position": 0.1,
+            "right.position": 0.3,
+            "left.command.action": 0.05,
+            "right.command.action": 0.15,
+        },
+    )
+    seen = mirrors.mirror("actor", torch.tensor([5.0, 0.0, 0.25, 0.0]))
+    assert seen.tolist() == pytest.approx([4.0, -1.0, 0.2, -0.05])
+    moved = mirrors.mirror("action", torch.tensor([0.25, 0.0]))
+    assert moved.tolist() == pytest.approx([0.2, -0.05])
+    # a critic sees true positions, and the actions as they were
+    true = mirrors.mirror("critic", torch.tensor([5.0, 0.0, 0.25, 0.0, 1.0, 7.0, 8.0]))
+    assert true.tolist() == pytest.approx([0.0, -5.0, 0.2, -0.05, 1.0, 8.0, 7.0])
 
 
 def test_a_mirror_image_of_a_mirror_image_is_the_thing():

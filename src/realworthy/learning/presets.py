@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from realworthy.errors import UnknownName
 from realworthy.learning.ppo import PpoSettings, cpu, small
+from realworthy.tasks.acrobot import acrobot_randomization
 from realworthy.tasks.quadruped import quadruped_randomization
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.tables import from_belief
@@ -105,6 +106,15 @@ def _swing_up() -> PpoSettings:
     return s
 
 
+def _acrobot() -> PpoSettings:
+    """What is learnt is a small feedback, so little is tried; both sides learn."""
+    s = _pass_often(small(), horizon=32, std=0.5)
+    s.entropy_weight = 0.001
+    s.clip_value = False
+    s.mirror_samples = True
+    return s
+
+
 def _arm() -> PpoSettings:
     """Servos do what is far off."""
     s = PpoSettings()
@@ -165,10 +175,18 @@ PRESETS: dict[str, Preset] = {
         ppo=_swing, world_count=256, minutes=5, randomize=_believe
     ),
     "acrobot_balance": Preset(
-        ppo=_balance, world_count=256, minutes=5, randomize=_believe
+        ppo=_acrobot,
+        world_count=256,
+        minutes=8,
+        target=0.95,
+        randomize=acrobot_randomization,
     ),
     "acrobot_swing_up": Preset(
-        ppo=_balance, world_count=256, minutes=20, randomize=_believe
+        ppo=_acrobot,
+        world_count=256,
+        minutes=15,
+        target=0.95,
+        randomize=acrobot_randomization,
     ),
     "reach": Preset(ppo=_arm, world_count=512, minutes=6, randomize=_believe),
     "reach_wrist": Preset(ppo=_arm, world_count=256, minutes=3, randomize=_believe),

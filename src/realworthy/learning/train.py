@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -212,17 +212,10 @@ class _Run:
         _prepare_torch(settings)
         seed = settings.seed + _OTHERS * team.rank
         self.worlds = self._build(
-            settings.world_count, seed, randomization, coarse=settings.coarse
+            settings.world_count, seed, randomization, is_practice=True
         )
         self.warnings: list[str] = []
-        ppo = settings.ppo
-        if ppo.mirror_samples and self.worlds.mirror_count < 2:
-            ppo = replace(ppo, mirror_samples=False)
-            self.warnings.append(
-                "Nothing was learnt from mirror images: on this twin the task has no "
-                "symmetry."
-            )
-        self.learner = Ppo(self.worlds, ppo, seed=seed, average=team.average)
+        self.learner = Ppo(self.worlds, settings.ppo, seed=seed, average=team.average)
         if team.count > 1:
             share_weights(self.learner.actor, self.learner.critic)
         self.step_count = self.update_count = 0
@@ -375,7 +368,7 @@ class _Run:
         seed: int,
         randomization: Randomization,
         *,
-        coarse: bool = False,
+        is_practice: bool = False,
     ) -> TaskWorlds:
         s = self.settings
         return TaskWorlds(
@@ -385,7 +378,8 @@ class _Run:
             seed=seed,
             device=self.team.choose_device(s.device),
             thread_count=s.thread_count,
-            coarse=coarse,
+            coarse=is_practice and s.coarse,
+            is_practice=is_practice,
         )
 
     def _keep(self) -> None:

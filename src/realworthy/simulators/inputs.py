@@ -103,14 +103,16 @@ class Encoders:
         self._position = [places[f"{joint}.position"] for joint in joints]
         self._velocity = [places[f"{joint}.velocity"] for joint in joints]
         lines = describe_commands(simulator.bound)
-        self._inputs = [
+        self.inputs = [
             (column, places[f"{line.joint}.position"])
             for column, line in enumerate(lines)
             if line.kind == "position" and f"{line.joint}.position" in places
         ]
+        """Columns of position commands, each with the place of its joint's position
+        among the signals."""
 
     @cached_property
-    def _are_true(self) -> bool:
+    def are_true(self) -> bool:
         """Whether no world's encoders can be off."""
         moved = {"own.sensor_scale", "own.sensor_bias"}
         own = self._simulator.bound.compiled.own
@@ -124,7 +126,7 @@ class Encoders:
 
     def measure(self, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
         """(worlds, rows, joints) as the encoders report it."""
-        if self._are_true:
+        if self.are_true:
             return position, velocity
         scale, bias = (field[:, None] for field in self._fields)
         q, v = self._position, self._velocity
@@ -135,7 +137,7 @@ class Encoders:
 
     def read_back(self, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
         """(worlds, joints) true states behind measured ones."""
-        if self._are_true:
+        if self.are_true:
             return position, velocity
         (scale, bias), q, v = self._fields, self._position, self._velocity
         return (
@@ -145,11 +147,11 @@ class Encoders:
 
     def understand(self, command: Floats) -> Floats:
         """(worlds, …, inputs) with position goals in true coordinates."""
-        if self._are_true or not self._inputs:
+        if self.are_true or not self.inputs:
             return command
         scale, bias = self._fields
         understood = np.array(command)
-        for column, place in self._inputs:
+        for column, place in self.inputs:
             shape = (-1, *(1,) * (command.ndim - 2))
             shifted = command[..., column] - bias[:, place].reshape(shape)
             understood[..., column] = shifted / scale[:, place].reshape(shape)

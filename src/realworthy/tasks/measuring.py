@@ -69,6 +69,16 @@ class Measuring:
         """(worlds, bounds) what the robot measured last of where commands stay near."""
         self.renew()
 
+    @property
+    def scale(self) -> Tensor:
+        """(worlds, signals) of sensors, live; empty where none is wrong."""
+        return self._faults[0]
+
+    @property
+    def bias(self) -> Tensor:
+        """(worlds, signals) of sensors, live; empty where none is wrong."""
+        return self._faults[1]
+
     def begin(self, worlds: Tensor) -> None:
         """Draws the latency of the worlds of a mask."""
         if self._most:

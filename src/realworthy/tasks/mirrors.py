@@ -1,7 +1,15 @@
-"""A task seen in a mirror: which value takes which one's place, and with what sign."""
+"""A task seen in a mirror: which value takes which one's place, and with what sign.
 
+What is mirrored is the robot, about whose encoders all that is known is their mean
+offset: b for a joint that is at 0. Seen in the mirror it is still this robot, so where
+its partner's encoder reads m, its own reads b + sign · (m − partner's b), and so do the
+position commands that a servo compares with its encoder.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,8 +42,25 @@ class Reflection:
     """For each place of the privileged observation: place and factor."""
 
 
+class _Image(NamedTuple):
+    """One number in the mirror: factor · x[place] + share · x[other] + shift."""
+
+    place: int
+    factor: float
+    shift: float = 0.0
+    other: int = 0
+    share: float = 0.0
+
+
+Images = list[_Image]
+
+
 class Mirrors:
-    """Observations and actions of a task, reflected; (index, factor) for each group."""
+    """Observations and actions of a task, reflected.
+
+    `zeros` are what signals read, and what actions are, where the robot is at zero and
+    does nothing; 0 where it is not said.
+    """
 
     def __init__(
         self,
@@ -45,37 +70,52 @@ class Mirrors:
         action: ActionMap,
         space: ParameterSpace,
         device: torch.device,
+        zeros: Mapping[str, float] | None = None,
     ) -> None:
         self.count = 1 if reflection is None else 2
         if reflection is None:
             return
+        measured = zeros or {}
+        known = {name: measured.get(name, 0.0) for name in action.names}
         swaps = _list_swaps(reflection, action)
-        instant = [_reflect(term, swaps) for term in terms]
-        stacked = [
-            pairs
-            for term, pairs in zip(terms, instant, strict=True)
-            for pairs in [_repeat(pairs, term.history)]
-        ]
-        rest = [(0, 1.0)]  # the time that is left
+        seen = [_repeat(_reflect(t, swaps, measured), t.history) for t in terms]
+        true = [_reflect(t, swaps, known) for t in terms]
+        rest = [_Image(0, 1.0)]  # the time that is left
         e = _reflect_e(reflection, space)
-        critic = _join([*instant, rest, e, list(reflection.privileged)])
+        privileged = [_Image(*pair) for pair in reflection.privileged]
         names = action.names
-        moved = [(names.index(swaps[n][0]), swaps[n][1]) for n in names]
+        moved = [_reflect_signal(name, names, swaps, known) for name in names]
         self._maps = {
-            "actor": _place(_join(stacked), device),
-            "critic": _place(critic, device),
-            "action": _place(moved, device),
+            "actor": _Map(_join(seen), device),
+            "critic": _Map(_join([*true, rest, e, privileged]), device),
+            "action": _Map(moved, device),
         }
 
     def mirror(self, group: str, x: Tensor) -> Tensor:
         """(…, width) of `actor`, `critic` or `action`, seen in the mirror."""
         if self.count == 1:
             raise RealworthyError("This task has no symmetry.")
-        index, factor = self._maps[group]
-        return x[..., index] * factor
+        return self._maps[group](x)
 
 
-Pairs = list[tuple[int, float]]
+class _Map:
+    """Every number of a group."""
+
+    def __init__(self, images: Images, device: torch.device) -> None:
+        columns = zip(*images, strict=True) if images else ((),) * 5
+        place, factor, shift, other, share = (
+            torch.tensor(column, device=device) for column in columns
+        )
+        self._place, self._factor = place.long(), factor
+        self._shift = shift if bool(shift.any()) else None
+        self._other = (other.long(), share) if bool(share.any()) else None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        y = x[..., self._place] * self._factor
+        if self._other is not None:
+            other, share = self._other
+            y = y + x[..., other] * share
+        return y if self._shift is None else y + self._shift
 
 
 def _list_swaps(reflection: Reflection, action: ActionMap) -> dict[str, Swap]:
@@ -88,42 +128,74 @@ def _list_swaps(reflection: Reflection, action: ActionMap) -> dict[str, Swap]:
     return swaps
 
 
-def _reflect(term: Term, swaps: Mapping[str, Swap]) -> Pairs:
+def _reflect(
+    term: Term, swaps: Mapping[str, Swap], zeros: Mapping[str, float]
+) -> Images:
     if isinstance(term, Gravity):
-        return [(0, 1.0), (1, -1.0), (2, 1.0)]
+        return [_Image(i, sign) for i, sign in enumerate((1.0, -1.0, 1.0))]
     if isinstance(term, Goal):
-        return [(0, 1.0), (1, -1.0), (2, -1.0), (3, 1.0)][: term.width]
-    pairs = []
+        signs = (1.0, -1.0, -1.0, 1.0)[: term.width]
+        return [_Image(i, sign) for i, sign in enumerate(signs)]
+    images = []
     for i, name in enumerate(term.signals):
-        partner, factor = swaps.get(name, (name, 1.0))
-        if partner not in term.signals:
+        if swaps.get(name, (name, 1.0))[0] not in term.signals:
             raise RealworthyError(
-                f"Term '{term.name}' has '{name}' but not its mirror '{partner}'."
+                f"Term '{term.name}' has '{name}' but not its mirror "
+                f"'{swaps[name][0]}'."
             )
-        place = term.signals.index(partner)
-        if isinstance(term, Linear) and not _is_even(term, i, place, factor):
-            raise RealworthyError(
-                f"Term '{term.name}': offset or scale of '{name}' and '{partner}' are "
-                "no mirror images."
-            )
-        pairs.append((place, factor))
-    if isinstance(term, Turn):
-        width = len(term.signals)
-        return [*pairs, *((width + place, 1.0) for place, _ in pairs)]
-    return pairs
+        image = _reflect_signal(name, term.signals, swaps, zeros)
+        if isinstance(term, Linear):
+            if not _is_even(term, i, image.place, image.factor):
+                raise RealworthyError(
+                    f"Term '{term.name}': offset or scale of '{name}' and "
+                    f"'{term.signals[image.place]}' are no mirror images."
+                )
+            image = image._replace(shift=image.shift * _list_scales(term)[i])
+        images.append(image)
+    return _turn(images) if isinstance(term, Turn) else images
+
+
+def _reflect_signal(
+    name: str,
+    names: Sequence[str],
+    swaps: Mapping[str, Swap],
+    zeros: Mapping[str, float],
+) -> _Image:
+    """What takes the place of a signal, among `names`."""
+    partner, factor = swaps.get(name, (name, 1.0))
+    shift = zeros.get(name, 0.0) - factor * zeros.get(partner, 0.0)
+    return _Image(names.index(partner), factor, shift)
+
+
+def _turn(images: Images) -> Images:
+    """Sines, then cosines, of angles: those of factor · angle + shift."""
+    width = len(images)
+    sines, cosines = [], []
+    for place, factor, shift, *_ in images:
+        sine, cosine = math.sin(shift), math.cos(shift)
+        sines.append(_Image(place, factor * cosine, 0.0, width + place, sine))
+        cosines.append(_Image(width + place, cosine, 0.0, place, -factor * sine))
+    return [*sines, *cosines]
 
 
 def _is_even(term: Linear, i: int, place: int, factor: float) -> bool:
     offset = term.offset or (0.0,) * term.width
-    scale = term.scale if len(term.scale) > 1 else (1.0,) * term.width
+    scale = _list_scales(term)
     is_placed = abs(offset[i] - factor * offset[place]) < 1e-9
     return is_placed and abs(scale[i] - scale[place]) < 1e-9
 
 
-def _reflect_e(reflection: Reflection, space: ParameterSpace) -> Pairs:
+def _list_scales(term: Linear) -> tuple[float, ...]:
+    """One for each signal."""
+    if len(term.scale) == term.width:
+        return term.scale
+    return (term.scale or (1.0,)) * term.width
+
+
+def _reflect_e(reflection: Reflection, space: ParameterSpace) -> Images:
     partners = dict(reflection.bodies)
     partners |= {joint: partner for joint, (partner, _) in reflection.joints.items()}
-    pairs = []
+    images = []
     for i, name in enumerate(space.names):
         element, _, rest = name.partition(".")
         other = f"{partners.get(element, element)}.{rest}"
@@ -131,23 +203,20 @@ def _reflect_e(reflection: Reflection, space: ParameterSpace) -> Pairs:
         factor = -1.0 if rest in reflection.sideways else 1.0
         if rest in _SIGNED and element in reflection.joints:
             factor = reflection.joints[element][1]
-        pairs.append((place, factor))
-    return pairs
+        images.append(_Image(place, factor))
+    return images
 
 
-def _repeat(pairs: Pairs, count: int) -> Pairs:
-    return _join([pairs] * count)
+def _repeat(images: Images, count: int) -> Images:
+    return _join([images] * count)
 
 
-def _join(parts: Sequence[Pairs]) -> Pairs:
-    joined: Pairs = []
-    for pairs in parts:
+def _join(parts: Sequence[Images]) -> Images:
+    joined: Images = []
+    for images in parts:
         first = len(joined)
-        joined += [(first + place, factor) for place, factor in pairs]
+        joined += [
+            image._replace(place=first + image.place, other=first + image.other)
+            for image in images
+        ]
     return joined
-
-
-def _place(pairs: Pairs, device: torch.device) -> tuple[Tensor, Tensor]:
-    index = torch.tensor([place for place, _ in pairs], device=device)
-    factor = torch.tensor([factor for _, factor in pairs], device=device)
-    return index, factor

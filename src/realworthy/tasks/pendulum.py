@@ -28,9 +28,6 @@ _HOLD = 2.0
 _UNDER_WAY = 3
 """Actions that are seen: what is under way while a robot answers two periods late."""
 
-_EVEN = 0.03
-"""[rad] by which an encoder may be off before its mirror image is another robot's."""
-
 
 class PendulumSwingUp(Task):
     """Swing up and balance, within ten seconds."""
@@ -67,11 +64,10 @@ class PendulumSwingUp(Task):
         self.action = ActionMap(
             commands=(f"{joint}.command",), offset=(0.0,), scale=(torque,)
         )
-        if _is_even(self.twin, joint):
-            self.reflection = Reflection(
-                joints={joint: (joint, -1.0)},
-                sideways=("centre_of_mass.x", "gravity_tilt.y", "push.x"),
-            )
+        self.reflection = Reflection(
+            joints={joint: (joint, -1.0)},
+            sideways=("centre_of_mass.x", "gravity_tilt.y", "push.x"),
+        )
 
     def prepare(self, scene: Scene) -> None:
         self._held = scene.zeros()
@@ -144,9 +140,3 @@ class _Arm:
 def _from_upright(scene: Scene) -> Tensor:
     """(worlds,) [rad] within ±π."""
     return torch.remainder(scene.qpos[:, 0], 2 * math.pi) - math.pi
-
-
-def _is_even(twin: Twin, joint: str) -> bool:
-    """Whether what is measured on the left is what is measured on the right."""
-    name = f"{joint}.position.sensor_bias"
-    return name not in twin.space or abs(twin.space[name].nominal) <= _EVEN

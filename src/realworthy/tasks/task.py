@@ -80,6 +80,10 @@ class Task(ABC):
         Goals for the episode are drawn here.
         """
 
+    def begin_practice(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
+        """Where they begin while a policy practises; elsewhere, where that helps it."""
+        return self.begin(scene, worlds, chance)
+
     def advance(self, scene: Scene, chance: Chance) -> None:  # noqa: B027
         """Takes note of what happened in the step that was just made."""
 

@@ -67,6 +67,7 @@ class TaskWorlds(Environment):
         numbers: NDArray[np.intp] | None = None,
         link: Link | None = None,
         coarse: bool = False,
+        is_practice: bool = False,
     ) -> None:
         """On CUDA a step is `recorded` and launched as a few graphs.
 
@@ -77,6 +78,7 @@ class TaskWorlds(Environment):
         the actor sees what it reports, and the simulator that belongs to it gets
         commands as they are; worlds then differ by nothing else. `coarse` physics
         have twice the twin's time step, where two such fit into a control step.
+        Episodes of `is_practice` may begin where a policy learns most.
         """
         self.task, self.device = task, find_device(device)
         self.randomization = randomization or Randomization()
@@ -91,13 +93,12 @@ class TaskWorlds(Environment):
         self.scene = scene = Scene(self.simulator, self.device)
         self.chance = Chance(seed, world_count, self.device, numbers=numbers)
         self._given = given
+        self._begin = task.begin_practice if is_practice else task.begin
         self.world_count, self.period = world_count, self.simulator.period
         self.step_limit = round(task.seconds / self.period)
         self.action_width = task.action.width
         scene.action = scene.last_action = scene.zeros(self.action_width)
         scene.command = scene.zeros(self.action_width)
-        is_raw = self._is_on_warp or link is not None
-        self._command = _Commands(task, scene, is_raw=is_raw)
         self._samples = np.tile(self.bound.space.nominal, (world_count, 1))
         self._e = scene.zeros(len(self.bound.space))
         self._scale: tuple[Belief, NDArray[np.float64], NDArray[np.float64]] | None
@@ -112,6 +113,9 @@ class TaskWorlds(Environment):
         self.measuring = Measuring(
             task, scene, self.randomization, self.chance, link=link
         )
+        self._command = _Commands(
+            task, scene, None if link is not None else self.measuring
+        )
         task.prepare(scene)
         self.pushing = Pushing(
             task.find_pushed(scene), scene, self.randomization.pushes
@@ -124,6 +128,7 @@ class TaskWorlds(Environment):
             action=task.action,
             space=self.bound.space,
             device=self.device,
+            zeros=self._find_zeros(),
         )
         self.mirror_count = self._mirrors.count
         self._is_recorded = recorded and self.device.type == "cuda"
@@ -187,7 +192,7 @@ class TaskWorlds(Environment):
         self.observations = self._observe_begun(done)
         return replace(step, observations=self.observations)
 
-    def _act(self) -> Tensor | NDArray[np.float64]:
+    def _act(self) -> Tensor:
         """(worlds, inputs) commands for the action, after a push where one is due."""
         scene = self.scene
         scene.last_action = scene.action
@@ -236,7 +241,7 @@ class TaskWorlds(Environment):
         self._waiting |= worlds
         if not self._is_on_warp:
             self._draw_waiting()
-        start = self.task.begin(self.scene, worlds, self.chance)
+        start = self._begin(self.scene, worlds, self.chance)
         self.pushing.begin(worlds, self.chance)
         self.measuring.begin(worlds)
         return start
@@ -459,6 +464,24 @@ class TaskWorlds(Environment):
         device = str(self.device)
         return MujocoGpu(self.bound, world_count, substeps=substeps, device=device)
 
+    def _find_zeros(self) -> dict[str, float]:
+        """Signal or action → what it is at zero, by the mean offsets of encoders."""
+        belief, twin = self.randomization.belief, self.task.twin
+        offsets = {}
+        if belief is not None:
+            biases = [p.name for p in belief.space if p.kind == "sensor_bias"]
+            offsets = {name: belief.mean[name] for name in biases}
+        own = (twin.with_values(offsets) if offsets else twin).compiled.own
+        bias = own["own.sensor_bias"].tolist()
+        zeros = dict(zip(self.simulator.signals, bias, strict=True))
+        action, names = self.task.action, self.simulator.commands
+        steps = dict(zip(action.commands, action.scale, strict=True))
+        for column, place in Encoders(self.simulator, ()).inputs:
+            name = names[column]
+            if name in steps:
+                zeros[f"{name}.action"] = bias[place] / steps[name]
+        return {name: zero for name, zero in zeros.items() if zero}
+
     def _build_course(self, seed: int) -> Course | None:
         processes = self.randomization.processes
         if not processes:
@@ -469,20 +492,30 @@ class TaskWorlds(Environment):
 class _Commands:
     """What actions move → all inputs; those that none moves stay at home."""
 
-    def __init__(self, task: Task, scene: Scene, *, is_raw: bool) -> None:
+    def __init__(self, task: Task, scene: Scene, measuring: Measuring | None) -> None:
+        """Without `measuring` the simulator gets commands as they are."""
         names = scene.simulator.commands
         places = [names.index(name) for name in task.action.commands]
         self._places = torch.tensor(places, device=scene.device)
         self._home = scene.initial_command.repeat(scene.world_count, 1)
-        self._encoders = None if is_raw else Encoders(scene.simulator, ())
+        self._measuring, encoders = measuring, Encoders(scene.simulator, ())
+        if encoders.are_true or not encoders.inputs:
+            self._measuring = None
+            return
+        columns, signals = zip(*encoders.inputs, strict=True)
+        self._columns = torch.tensor(columns, device=scene.device)
+        self._signals = torch.tensor(signals, device=scene.device)
 
-    def __call__(self, moved: Tensor) -> Tensor | NDArray[np.float64]:
+    def __call__(self, moved: Tensor) -> Tensor:
         """(worlds, inputs) in the true coordinates of servos with false encoders."""
         command = self._home.clone()
         command[:, self._places] = moved
-        if self._encoders is None:
-            return command
-        return self._encoders.understand(command.numpy())
+        if self._measuring is not None:
+            bias = self._measuring.bias.index_select(1, self._signals)
+            scale = self._measuring.scale.index_select(1, self._signals)
+            asked = command.index_select(1, self._columns)
+            command[:, self._columns] = (asked - bias) / scale
+        return command
 
 
 def _coarsen(task: Task) -> Twin:
