@@ -6,8 +6,9 @@ Prints ratios in one run. Without `--peers` only our own figures. With it, each 
 installed into an environment of its own under FOLDER, unless it is there already, and
 learns for as many minutes, or for a few updates where none are given:
 Stable-Baselines3 on our quadruped, mjlab on the Go1 that it brings, UniLab on its Go2,
-for whose meshes MENAGERIE_ROOT must name a copy of MuJoCo Menagerie. Stable-Baselines3
-as it comes, on worlds that are stepped one by one, is Gymnasium's Ant.
+for whose meshes MENAGERIE_ROOT must name a copy of MuJoCo Menagerie. Of
+Stable-Baselines3 as it comes, on the same robot in worlds that are stepped one by one,
+only steps/s are measured.
 """
 
 import argparse
@@ -118,6 +119,8 @@ def rate(work: Callable[[], object], times: int, steps: int) -> float:
 
 @dataclass(frozen=True)
 class Peer:
+    environment: str
+    """Folder of its own environment, in which packages are installed."""
     packages: tuple[str, ...]
     script: str
 
@@ -143,7 +146,7 @@ def measure_peers(folder: Path, ours: float, minutes: float) -> dict[str, Any]:
     """Steps/s of each peer with PPO on two cores, and when it walked."""
     found = {}
     for name, peer in PEERS.items():
-        python = install(folder / name, peer.packages)
+        python = install(folder / peer.environment, peer.packages)
         found[name] = said = peer.run(python, minutes)
         rate, reached = said["rate"], said["reached"]
         when = "no" if reached is None else f"after {reached:.0f} s"
@@ -166,15 +169,16 @@ def install(folder: Path, packages: tuple[str, ...]) -> str:
 
 
 _HERE = Path(__file__).parent
+_STABLE = ("stable-baselines3", str(_HERE.parent))
 PEERS = {
-    "stable_baselines3_ant": Peer(
-        ("stable-baselines3", "gymnasium[mujoco]"), "stable_baselines3_ant.py"
+    "Stable-Baselines3 as it comes": Peer(
+        "stable_baselines3", _STABLE, "stable_baselines3_alone.py"
     ),
-    "stable_baselines3": Peer(
-        ("stable-baselines3", str(_HERE.parent)), "stable_baselines3_quadruped.py"
+    "Stable-Baselines3 on our worlds": Peer(
+        "stable_baselines3", _STABLE, "stable_baselines3_quadruped.py"
     ),
-    "mjlab": Peer(("mjlab==1.6.0",), "mjlab_go1.py"),
-    "unilab": Peer(("unilab[mujoco]==1.5.2",), "unilab_go2.py"),
+    "mjlab": Peer("mjlab", ("mjlab==1.6.0",), "mjlab_go1.py"),
+    "UniLab": Peer("unilab", ("unilab[mujoco]==1.5.2",), "unilab_go2.py"),
 }
 
 

@@ -68,7 +68,7 @@ def main() -> None:
     minutes = float(sys.argv[1])
     learner = PPO(
         "MlpPolicy",
-        Worlds(build_worlds(WORLDS, 0)),
+        Worlds(build_worlds(WORLDS, 0, coarse=True)),
         n_steps=HORIZON,
         batch_size=WORLDS * HORIZON // 4,
         n_epochs=4,

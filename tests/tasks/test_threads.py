@@ -2,8 +2,12 @@
 
 import pytest
 import torch
+from torch import Tensor
 
+from realworthy.tasks.cartpole import CartpoleBalance
+from realworthy.tasks.scene import Scene
 from realworthy.tasks.threads import FEW_WORLDS, spare_threads
+from realworthy.tasks.worlds import TaskWorlds
 
 
 def test_few_worlds_take_one_thread_and_many_keep_theirs():
@@ -17,6 +21,27 @@ def test_few_worlds_take_one_thread_and_many_keep_theirs():
             assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_worlds_spare_threads_whoever_steps_them():
+    seen = []
+    task = CartpoleBalance()
+    reward = task.compute_rewards
+
+    def look(scene: Scene) -> dict[str, Tensor]:
+        seen.append(torch.get_num_threads())
+        return reward(scene)
+
+    task.compute_rewards = look
+    worlds = TaskWorlds(task, 2, thread_count=1)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        worlds.step(torch.zeros(2, 1))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1]
 
 
 def test_threads_come_back_after_an_error():

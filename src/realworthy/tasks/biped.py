@@ -90,6 +90,7 @@ class BipedVelocity(Task):
             "tilt": -10.0,
             "rate": -0.05,
             "swing": 5.0,
+            "beat": 2.0,
             "pose": -0.5,
             "near": -10.0,
             "sole": -5.0,
@@ -169,6 +170,7 @@ class BipedVelocity(Task):
             "tilt": motion.gravity[:, :2].square().sum(1),
             "rate": (scene.action - scene.last_action).square().sum(1),
             "swing": torch.exp(-lift_error / _HEIGHT_SCALE),
+            "beat": self._find_beat(),
             "pose": (self._care * away.square()).sum(1),
             "near": (apart.norm(dim=1) < _NEAREST).to(error.dtype),
             "sole": soles,
@@ -203,13 +205,20 @@ class BipedVelocity(Task):
             for name, x in part.memory().items()
         }
 
-    def _find_lift(self) -> Tensor:
-        """(worlds, 2) [m] at which the feet should be, by the clock."""
-        command = self.commands.held
-        beats = command.norm(dim=1, keepdim=True) >= _SLOW
+    def _find_swing(self) -> Tensor:
+        """(worlds, 2) sine of the phase of the feet that should swing, by the clock."""
+        beats = self.commands.held.norm(dim=1, keepdim=True) >= _SLOW
         phase = torch.stack([self.phase, self.phase + math.pi], dim=1)
-        lift = _SWING * torch.sin(phase).clamp(min=0).square()
-        return torch.where(beats, lift, 0.0)
+        return torch.where(beats, torch.sin(phase).clamp(min=0), 0.0)
+
+    def _find_lift(self) -> Tensor:
+        """(worlds, 2) [m] at which the feet should be."""
+        return _SWING * self._find_swing().square()
+
+    def _find_beat(self) -> Tensor:
+        """(worlds,) share of the feet that stand where they should, and only there."""
+        agrees = self.feet.stands == (self._find_swing() <= 0)
+        return agrees.to(torch.float32).mean(dim=1)
 
     def _judge(self, motion: BaseMotion) -> Tensor:
         """(worlds,) `Failure` codes."""

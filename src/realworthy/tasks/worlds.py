@@ -25,6 +25,7 @@ from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.recorded import Memory, Recorded
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Start, Task
+from realworthy.tasks.threads import spare_threads
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.variants import Variant, apply_variant
 
@@ -167,6 +168,10 @@ class TaskWorlds(Environment):
         return self.observations
 
     def step(self, action: Tensor) -> Step:
+        with spare_threads(self.world_count):
+            return self._step(action)
+
+    def _step(self, action: Tensor) -> Step:
         self._memory.put_back()  # what others have replaced between two steps
         self._action.copy_(action)
         self._change_e()
