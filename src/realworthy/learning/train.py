@@ -35,6 +35,7 @@ from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
+from realworthy.tasks.variety import Variety, describe_variety
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
 
@@ -116,10 +117,30 @@ class Progress:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """How a policy did in held-out worlds, on the way."""
+
+    step_count: int
+    seconds: float
+    """[s] of training until then, looking included."""
+    reward: float
+    """Mean of a step in practice, in the update before."""
+    success: float
+    """Share of all episodes; those whose physics diverged count as failed."""
+    mean_return: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Training:
     """What came of a run."""
 
     folder: RunFolder
+    task: str
+    twin: str
+    variety: Variety
+    """How the worlds differ in which it was judged, and practised in the end."""
+    looks: tuple[Look, ...]
+    """At the policy on the way, the last one included."""
     step_count: int
     seconds: float
     steps_per_second: float

@@ -58,7 +58,7 @@ def build_contract(worlds: TaskWorlds) -> Contract:
             gravity="down",
             action_feedback="used",
         ),
-        envelope=_describe_envelope(worlds),
+        envelope=describe_envelope(worlds),
     )
 
 
@@ -115,11 +115,11 @@ def _find_delays(worlds: TaskWorlds) -> tuple[float, float]:
     """[s] least and most of the commands' delay that training drew."""
     space = worlds.task.twin.space
     nominal = space["all.delay"].nominal if "all.delay" in space else 0.0
-    spread = _describe_envelope(worlds).get("all.delay")
+    spread = describe_envelope(worlds).get("all.delay")
     return (nominal, nominal) if spread is None else (spread.lower, spread.upper)
 
 
-def _describe_envelope(worlds: TaskWorlds) -> dict[str, Spread]:
+def describe_envelope(worlds: TaskWorlds) -> dict[str, Spread]:
     """Quantiles of what the belief draws, by 4,096 samples."""
     belief = worlds.randomization.belief
     if belief is None:
