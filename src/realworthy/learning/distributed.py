@@ -83,6 +83,14 @@ class Team:
             dist.broadcast_object_list(said, src=0)
         return said[0]  # pyright: ignore[reportReturnType]
 
+    def gather(self, value: int) -> list[int]:
+        """That of every process, the first's first."""
+        if self.count == 1:
+            return [value]
+        said: list[object] = [None] * self.count
+        dist.all_gather_object(said, value)
+        return said  # pyright: ignore[reportReturnType]
+
     def choose_device(self, asked: str) -> str:
         """A GPU of its own for each process of a machine, where `cuda` was asked."""
         return f"cuda:{os.environ['LOCAL_RANK']}" if self._is_cuda(asked) else asked

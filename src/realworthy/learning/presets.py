@@ -4,12 +4,15 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from realworthy.errors import UnknownName
+from realworthy.errors import RealworthyError, UnknownName
 from realworthy.learning.ppo import PpoSettings, cpu, small
+from realworthy.parameters import Belief, JoinedBelief, Parameter
+from realworthy.parameters.tables import TABLES
 from realworthy.tasks.acrobot import acrobot_randomization
 from realworthy.tasks.quadruped import quadruped_randomization
 from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.tables import from_belief
+from realworthy.tasks.tables import Tabled, apply_table, from_belief
+from realworthy.tasks.task import Task
 from realworthy.twins import Twin
 
 _ON_GPU = 4096
@@ -25,6 +28,17 @@ class Randomize(enum.Enum):
     """By the twin's belief alone: its posterior, widened, where it was calibrated."""
     NONE = "none"
     """Not at all, and measured exactly."""
+
+
+class Grow(enum.Enum):
+    """How worlds come to differ so while a policy practises."""
+
+    AT_ONCE = "at_once"
+    """From the start; where a number of steps is set, over these."""
+    SUCCESS = "success"
+    """From a tenth as different on, more as episodes succeed, less as they fail."""
+    AUTOMATIC = "automatic"
+    """Each number of e on its own, from the twin's on, as far as the policy copes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -225,8 +239,48 @@ def choose_randomization(task: str, twin: Twin, how: Randomize) -> Randomization
     if how is Randomize.NONE:
         return Randomization()
     preset = find_preset(task).randomize(twin)
-    if twin.belief_text is not None:  # a calibration knows only what it saw
-        return replace(preset, belief=from_belief(twin).belief)
+    if twin.belief_text is not None:
+        belief = from_belief(twin).belief
+        assert belief is not None
+        if how is Randomize.PRESET:
+            belief = _complete(belief, preset.belief)
+        return replace(preset, belief=belief)
     if how is Randomize.BELIEF:
         return replace(preset, belief=twin.belief)
     return preset
+
+
+def _complete(belief: Belief, preset: Belief | None) -> Belief:
+    """With the preset's ranges of what a calibration did not look for.
+
+    It knows only what it saw: a ground that was walked on once, no payload.
+    """
+    if preset is None:
+        return belief
+    told = list(belief.space)
+    lacking = [p.name for p in preset.space if not any(_overlap(p, q) for q in told)]
+    return JoinedBelief(belief, preset.marginal(lacking)) if lacking else belief
+
+
+def _overlap(one: Parameter, other: Parameter) -> bool:
+    """Whether both are about the same quantity of some part of the robot."""
+    kinds = (one.kind, one.component), (other.kind, other.component)
+    return kinds[0] == kinds[1] and not set(one.binding.elements).isdisjoint(
+        other.binding.elements
+    )
+
+
+def apply_published(task: Task, table: str) -> Tabled:
+    """Ranges of a published table, with noise and pushes of the task's preset."""
+    if table not in TABLES:
+        raise UnknownName("table of ranges", table, TABLES, owner="Realworthy", hint="")
+    preset = find_preset(task.name).randomize(task.twin)
+    tabled = apply_table(TABLES[table], task.twin, period=task.period)
+    how = tabled.randomization
+    if how.belief is None:
+        raise RealworthyError(
+            f"Table '{table}' has no range that twin '{task.twin.name}' could take.",
+            hint=" ".join(tabled.left_out[:2]),
+        )
+    mixed = replace(preset, belief=how.belief, pushes=how.pushes or preset.pushes)
+    return Tabled(mixed, tabled.left_out)

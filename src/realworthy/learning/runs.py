@@ -35,11 +35,6 @@ class RunFolder:
         return self.path / "policy.onnx"
 
     @property
-    def result(self) -> Path:
-        """What came of it, as JSON."""
-        return self.path / "training.json"
-
-    @property
     def metrics(self) -> Path:
         """Folder of TensorBoard's files."""
         return self.path / "tensorboard"
@@ -47,21 +42,30 @@ class RunFolder:
     def checkpoint(self, name: str) -> Path:
         return self.path / "checkpoints" / name
 
-    @property
-    def has_begun(self) -> bool:
-        return self.settings.exists()
+    def has(self, checkpoint: str) -> bool:
+        """Whether a checkpoint of that name was written."""
+        return self.checkpoint(checkpoint).exists()
 
     def begin(self, settings: object) -> None:
         """Makes the folder and writes the settings; refuses one that is in use."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            hint = "Choose another name, or go on with it: --resume."
+            hint = "Choose another name."
+            if self.settings.exists():
+                hint = "Choose another name, or go on with it: --resume."
             raise Unwritable(self.path, "it exists already.", hint=hint)
+        self._write(settings, overwrite=False)
+
+    def change(self, settings: object) -> None:
+        """Other settings, of a run that goes on."""
+        self._write(settings, overwrite=True)
+
+    def _write(self, settings: object, *, overwrite: bool) -> None:
         tree = {
             "schema": SCHEMA,
             "settings": msgspec.to_builtins(settings),
             "versions": list_versions(),
         }
-        with writing(self.settings) as temporary:
+        with writing(self.settings, overwrite=overwrite) as temporary:
             temporary.write_text(dump_yaml(tree), encoding="utf-8")
 
     def read_settings(self, kind: type[Any]) -> Any:

@@ -3,11 +3,11 @@
 import contextlib
 import datetime
 import hashlib
-import math
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,17 @@ import torch
 
 from realworthy.errors import RealworthyError, Unwritable
 from realworthy.gap.intervals import Interval
+from realworthy.learning.board import Board
 from realworthy.learning.distributed import Team, join_team, share_weights
 from realworthy.learning.export import export_policy
+from realworthy.learning.growth import AtOnce, Automatic, BySuccess, ByTime, Growth
 from realworthy.learning.ppo import Ppo, PpoMetrics, PpoSettings
-from realworthy.learning.presets import Randomize, choose_randomization
+from realworthy.learning.presets import (
+    Grow,
+    Randomize,
+    apply_published,
+    choose_randomization,
+)
 from realworthy.learning.runs import (
     BEST,
     LATEST,
@@ -27,10 +34,11 @@ from realworthy.learning.runs import (
     find_commit,
     list_versions,
 )
+from realworthy.learning.watch import Watch
 from realworthy.policies import contract as policies
+from realworthy.policies.measured import check_measurable
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract, list_measured
-from realworthy.tasks.curriculum import ease, ramp
 from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
@@ -49,6 +57,8 @@ _EARLIEST = 10
 """Updates before the policy is looked at first."""
 _NARROW = 64
 """Neurons of a layer up to which a second thread costs more than it gives."""
+_SHARED = ("actor", "critic", "optimiser", "learning_rate")
+"""What a learner has in common with those of other processes."""
 _KEEP = 60.0
 """[s] between checkpoints at most."""
 Follow = Callable[["Progress"], None]
@@ -63,6 +73,10 @@ class TrainSettings:
     twin: str = ""
     """As `load_twin` takes it; empty: the task's own."""
     randomize: Randomize = Randomize.PRESET
+    table: str = ""
+    """Published ranges in place of the preset's, by name; see `TABLES`."""
+    grow: Grow = Grow.AT_ONCE
+    """On the CPU; policies are looked at and judged in worlds as different as asked."""
     ppo: PpoSettings = field(default_factory=PpoSettings)
     world_count: int = 1024
     minutes: float | None = None
@@ -97,6 +111,17 @@ class TrainSettings:
         if self.target is not None and not self.target >= 0:
             raise RealworthyError(
                 f"A target is a share of successes, 0 or more, not {self.target:g}."
+            )
+        if self.table and self.randomize is not Randomize.PRESET:
+            raise RealworthyError(
+                f"Both table '{self.table}' and '{self.randomize.value}' were asked for"
+                " as what differs between worlds.",
+                hint="Choose one.",
+            )
+        if self.grow is not Grow.AT_ONCE and self.device != "cpu":
+            raise RealworthyError(
+                f"Worlds grow different by '{self.grow.value}' on the CPU only.",
+                hint="Leave --grow out, or --device.",
             )
         find_device(self.device)
 
@@ -171,41 +196,54 @@ def train(
     starts, other samples of e.
     """
     settings.check()
-    build, spread = _prepare(settings, task, randomization)
+    build, spread, remarks = _prepare(settings, task, randomization)
     folder, team = RunFolder(output), join_team(settings.device)
     team.share(lambda: folder.begin(settings))
-    run = _Run(build, folder, settings, spread, team)
-    run.learn(follow or _ignore)
-    return team.share(run.finish)
+    with _minding_memory(settings, folder):
+        run = _Run(build, folder, settings, spread, team, remarks)
+        run.learn(follow or _ignore)
+        return team.share(run.finish)
 
 
 def resume(
     output: Path | str,
     *,
+    minutes: float | None = None,
+    steps: int | None = None,
+    target: float | None = None,
     task: Callable[[], Task] | None = None,
     randomization: Randomization | None = None,
     follow: Follow | None = None,
 ) -> Training:
     """Goes on with the run in the folder `output` from its last checkpoint.
 
-    On the CPU it ends with the same weights as if nothing had interrupted it.
+    On the CPU it ends with the same weights as if nothing had interrupted it. Other
+    `minutes`, `steps` or `target` take the place of the run's own, so that one which
+    has ended can go on. `task` and `randomization` are given again where they were.
     """
     folder = RunFolder(output)
-    settings = folder.read_settings(TrainSettings)
+    settings: TrainSettings = folder.read_settings(TrainSettings)
+    bounds = {"minutes": minutes, "steps": steps, "target": target}
+    told = {name: value for name, value in bounds.items() if value is not None}
+    settings = replace(settings, **told)
     settings.check()
-    build, spread = _prepare(settings, task, randomization)
+    build, spread, remarks = _prepare(settings, task, randomization)
     team = join_team(settings.device)
-    run = _Run(build, folder, settings, spread, team)
-    run.restore()
-    run.learn(follow or _ignore)
-    return team.share(run.finish)
+    if told:
+        team.share(lambda: folder.change(settings))
+    with _minding_memory(settings, folder):
+        run = _Run(build, folder, settings, spread, team, remarks)
+        run.restore()
+        run.learn(follow or _ignore)
+        return team.share(run.finish)
 
 
 def _prepare(
     settings: TrainSettings,
     task: Callable[[], Task] | None,
     randomization: Randomization | None,
-) -> tuple[Callable[[], Task], Randomization]:
+) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
+    """What builds the task, how worlds differ, and what is to be said of that."""
     twin = load_twin(settings.twin) if settings.twin else None
 
     def build() -> Task:
@@ -213,8 +251,41 @@ def _prepare(
 
     make = task or build
     if randomization is not None:
-        return make, randomization
-    return make, choose_randomization(settings.task, make().twin, settings.randomize)
+        return make, randomization, ()
+    if settings.table:
+        tabled = apply_published(make(), settings.table)
+        left = tuple(f"Left out of '{settings.table}': {x}" for x in tabled.left_out)
+        return make, tabled.randomization, left
+    how = choose_randomization(settings.task, make().twin, settings.randomize)
+    return make, how, ()
+
+
+def _build_growth(settings: TrainSettings, wanted: Randomization) -> Growth:
+    if settings.grow is Grow.SUCCESS:
+        return BySuccess(wanted)
+    if settings.grow is Grow.AUTOMATIC:
+        return Automatic(wanted)
+    if settings.ease_steps and settings.device == "cpu":
+        return ByTime(wanted, settings.ease_steps)
+    return AtOnce(wanted)
+
+
+@contextlib.contextmanager
+def _minding_memory(settings: TrainSettings, folder: RunFolder) -> Iterator[None]:
+    """Says what to do where memory ran out; checkpoints stay."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError, RuntimeError) as error:
+        words = ("out of memory", "allocate memory", "not enough memory")
+        is_memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not is_memory and not any(x in str(error).lower() for x in words):
+            raise
+        kept = "its last checkpoint stays" if folder.has(LATEST) else "nothing is kept"
+        raise RealworthyError(
+            f"Memory ran out with {settings.world_count} worlds on "
+            f"'{settings.device}'; {kept} in '{folder.path}'.",
+            hint="Begin anew with fewer --worlds; or free memory and go on: --resume.",
+        ) from error
 
 
 class _Run:
@@ -227,15 +298,20 @@ class _Run:
         settings: TrainSettings,
         randomization: Randomization,
         team: Team,
+        remarks: tuple[str, ...] = (),
     ) -> None:
         self.task, self.folder, self.settings = task, folder, settings
         self.randomization, self.team = randomization, team
         _prepare_torch(settings)
         seed = settings.seed + _OTHERS * team.rank
+        self.growth = _build_growth(settings, randomization)
         self.worlds = self._build(
-            settings.world_count, seed, randomization, is_practice=True
+            settings.world_count, seed, self.growth.now, is_practice=True
         )
-        self.warnings: list[str] = []
+        self._check_measurable()
+        if settings.grow is not Grow.AT_ONCE:
+            self.worlds.on_end = self.growth.record
+        self.warnings: list[str] = list(remarks)
         self.learner = Ppo(self.worlds, settings.ppo, seed=seed, average=team.average)
         if team.count > 1:
             share_weights(self.learner.actor, self.learner.critic)
@@ -243,69 +319,72 @@ class _Run:
         self.seconds = self.looking = 0.0
         self.best: tuple[float, float] | None = None
         self.newest: Evaluation | None = None
+        self.looks: list[Look] = []
+        self._next_look, self._look_every = _EARLIEST, 0
         self._held_out: TaskWorlds | None = None
-        self._eased = 1.0
+        self._watch = Watch(settings.ppo)
 
     def learn(self, follow: Follow) -> None:
         """Until a bound is met; checkpoints on the way."""
-        from torch.utils.tensorboard import SummaryWriter
-
         with contextlib.ExitStack() as stack:
-            writer = None
+            board = None
             if self.team.is_first:
-                writer = stack.enter_context(SummaryWriter(str(self.folder.metrics)))
+                board = stack.enter_context(Board(self.folder.metrics))
             began, kept = time.perf_counter() - self.seconds, time.perf_counter()
-            looked, cost = self.seconds, 0.0
             while not self.team.agree(self._has_ended)[0]:
-                self._ease()
+                if self.growth.advance(self.step_count):
+                    self.worlds.randomize(self.growth.now)
                 self.learner.collect(self.worlds)
                 metrics = self.learner.update()
                 self.step_count += metrics.rollout.step_count * self.team.count
                 self.update_count += 1
+                self._watch.look(metrics, self.update_count)
                 self.seconds = time.perf_counter() - began
-                is_due = self.seconds - looked >= cost / _SHARE
-                is_due = is_due and self.update_count >= _EARLIEST
+                is_due = self.update_count >= self._next_look
                 is_old = time.perf_counter() - kept > _KEEP
                 looks, keeps = self.team.agree(is_due or self._has_ended, is_old)
                 if looks:
-                    cost = self._look()
-                    self.seconds = looked = time.perf_counter() - began
+                    self._look(metrics)
+                    self.seconds = time.perf_counter() - began
                 if looks or keeps:
                     self._keep()
                     kept = time.perf_counter()
-                if writer is not None:
-                    self._write(writer, metrics)
+                if board is not None:
+                    board.write(self._list_metrics(metrics), self.step_count)
                     follow(self._describe(metrics))
+        if board is not None and board.problem:
+            self.warnings.append(board.problem)
         self._keep()
 
     def finish(self) -> Training:
         """Judges the best policy in worlds nobody has chosen by, and exports it."""
-        s = self.settings
+        s, spread = self.settings, self.randomization
         self.learner.actor.load_state_dict(self.folder.load(BEST)["actor"])
-        worlds = self._build(
-            s.evaluation_episodes, s.seed + _UNSEEN, self.randomization
-        )
-        found = self._evaluate(worlds)
-        nominal = self._build(s.evaluation_episodes, s.seed + _UNSEEN, Randomization())
+        worlds = self._build(s.evaluation_episodes, s.seed + _UNSEEN, spread)
+        found, variety = self._evaluate(worlds), describe_variety(worlds)
+        as_is = replace(spread, belief=None, processes=(), pushes=None)
+        nominal = self._build(s.evaluation_episodes, s.seed + _UNSEEN, as_is)
         at_nominal = self._evaluate(nominal)
         self._export(found)
         stopped_by = self._find_end()
         assert stopped_by is not None
-        if self.worlds.invalid_count:
-            share = self.worlds.invalid_count / max(1, self.step_count)
-            self.warnings.append(
-                f"The physics diverged in {self.worlds.invalid_count} steps "
-                f"({share:.2g} of all), from which nothing was learned. Try a narrower "
-                "belief, or a twin with a shorter time step."
-            )
+        invalid = self.worlds.invalid_count
+        self.warnings += _describe_diverged(
+            invalid, self.step_count / self.team.count, found, at_nominal
+        )
+        self.warnings += self._watch.warnings
         return Training(
             folder=self.folder,
+            task=self.worlds.task.name,
+            twin=self.worlds.task.twin.name,
+            variety=variety,
+            looks=tuple(self.looks),
             step_count=self.step_count,
             seconds=self.seconds,
             steps_per_second=self._speed,
             evaluation=found,
             at_nominal=at_nominal,
-            invalid_count=self.worlds.invalid_count,
+            invalid_count=invalid,
             update_count=self.update_count,
             stopped_by=stopped_by,
             warnings=tuple(self.warnings),
@@ -314,13 +393,42 @@ class _Run:
     def restore(self) -> None:
         """Goes on from the last checkpoint."""
         state = self.folder.load(self._latest)
+        if state["worlds_like"] != self._fingerprint():
+            raise RealworthyError(
+                f"The worlds of '{self.folder.path}' were others: the twin, the task or"
+                " what differs between worlds has changed since.",
+                hint="Go on with what it began with, or begin a new run.",
+            )
         self.step_count = state["step_count"]
-        self._ease()
+        self.growth.load_state_dict(state["growth"])
+        self.growth.advance(self.step_count)
+        self.worlds.randomize(self.growth.now)
         self.worlds.load_state_dict(state["worlds"])
         self.learner.load_state_dict(state["learner"])
         self.update_count = state["update_count"]
+        self._share_learner()
         self.seconds, self.looking = state["seconds"], state["looking"]
         self.best = None if state["best"] is None else tuple(state["best"])
+        self.looks = [Look(**look) for look in state["looks"]]
+        self._next_look, self._look_every = state["next_look"], state["look_every"]
+
+    def _share_learner(self) -> None:
+        """Processes that were stopped between two checkpoints go on from the first's.
+
+        Then the run is not quite the one that was interrupted.
+        """
+        counts = self.team.gather(self.update_count)
+        if len(set(counts)) == 1:
+            return
+        state = self.learner.state_dict()
+        first = self.team.share(lambda: {k: state[k] for k in _SHARED})
+        self.learner.load_state_dict({**state, **first})
+        self.update_count = counts[0]
+        self.step_count = self.team.share(lambda: self.step_count)
+        self.warnings.append(
+            f"Processes were stopped after {sorted(set(counts))} updates; all went on "
+            "with the weights of the first."
+        )
 
     @property
     def _latest(self) -> str:
@@ -330,16 +438,6 @@ class _Run:
     @property
     def _speed(self) -> float:
         return self.step_count / max(1e-9, self.seconds - self.looking)
-
-    def _ease(self) -> None:
-        """Lets worlds differ as much as they should by now."""
-        steps = self.settings.ease_steps
-        if not steps or self.settings.device != "cpu":
-            return
-        factor = round(ramp(self.step_count / steps, end=1.0), 1)
-        if factor != self._eased:
-            self._eased = factor
-            self.worlds.randomize(ease(self.randomization, factor))
 
     @property
     def _has_ended(self) -> bool:
@@ -355,31 +453,45 @@ class _Run:
             return "minutes"
         return None
 
-    def _look(self) -> float:
+    def _look(self, metrics: PpoMetrics) -> None:
         """Plays in held-out worlds, and keeps the policy if it is the best so far.
 
-        Returns how long that took [s].
+        The next look comes after so many updates that looking takes its share of the
+        time; how many is found at the first, so that a resumed run looks alike.
         """
         began = time.perf_counter()
         s = self.settings
         if not self.team.is_first:
-            return 0.0
+            return
         if self._held_out is None:
             count, seed = s.evaluation_episodes, s.seed + _HELD_OUT
             self._held_out = self._build(count, seed, self.randomization)
         found = self.newest = self._evaluate(self._held_out, again=True)
-        score = (found.success, found.mean_return)
-        if self.best is None or score > self.best:
+        score = (found.least_success, found.mean_return if len(found.returns) else -inf)
+        if (self.best is None or score > self.best) and self._save(
+            BEST, {"actor": self.learner.actor.state_dict()}
+        ):
             self.best = score
-            self._save(BEST, {"actor": self.learner.actor.state_dict()})
         cost = time.perf_counter() - began
         self.looking += cost
-        return cost
+        if not self._look_every:
+            update = (self.seconds - self.looking + cost) / self.update_count
+            self._look_every = max(1, round(cost / _SHARE / update))
+        self._next_look = self.update_count + self._look_every
+        self.looks.append(
+            Look(
+                step_count=self.step_count,
+                seconds=self.seconds,
+                reward=metrics.rollout.reward,
+                success=found.least_success,
+                mean_return=found.mean_return,
+            )
+        )
 
     def _evaluate(self, worlds: TaskWorlds, *, again: bool = False) -> Evaluation:
         """The policy as it stands; `again` meets the same worlds every time."""
         if again:
-            worlds.chance.rewind()
+            worlds.rewind()
         memory = self.learner.remember(worlds.world_count)
         return evaluate(worlds, lambda seen: self.learner.act(seen, memory))
 
@@ -414,20 +526,43 @@ class _Run:
                 "seconds": self.seconds,
                 "looking": self.looking,
                 "best": self.best,
+                "looks": [asdict(look) for look in self.looks],
+                "next_look": self._next_look,
+                "look_every": self._look_every,
+                "growth": self.growth.state_dict(),
+                "worlds_like": self._fingerprint(),
             },
         )
 
-    def _save(self, name: str, state: dict[str, Any]) -> None:
-        """A full disk costs a checkpoint, not the run."""
+    def _save(self, name: str, state: dict[str, Any]) -> bool:
+        """Whether it was written: a full disk costs a checkpoint, not the run."""
         try:
             self.folder.save(name, state)
+            return True
         except (Unwritable, RuntimeError) as error:
-            if name == BEST and not self.folder.checkpoint(BEST).exists():
+            if name == BEST and not self.folder.has(BEST):
                 raise
             message = f"A checkpoint could not be written: {error}"
             if message not in self.warnings:
                 self.warnings.append(message)
                 warnings.warn(message, stacklevel=2)
+            return False
+
+    def _fingerprint(self) -> str:
+        """Of what worlds are drawn from: a few draws of e, and the twin's numbers."""
+        how, task = self.randomization, self.worlds.task
+        told = [type(task).__name__, task.twin.name, how.noise, how.pushes, how.latency]
+        told += [task.twin.space.names, task.twin.space.nominal.tolist()]
+        if how.belief is not None:
+            told += [how.belief.space.names, how.belief.sample(4, seed=0).tolist()]
+        return hashlib.sha256(repr(told).encode()).hexdigest()
+
+    def _check_measurable(self) -> None:
+        """Raises now what export would raise in the end."""
+        task = self.worlds.task
+        inputs = [one.name for one in task.inputs]
+        given = [*inputs, *task.action.names]
+        check_measurable(task.terms, list_measured(self.worlds), given=given)
 
     def _export(self, found: Evaluation) -> None:
         s, worlds = (
@@ -439,7 +574,7 @@ class _Run:
             build_contract(worlds),
             evaluation=policies.Evaluation(
                 episode_count=max(1, found.episode_count),
-                success=found.success,
+                success=found.success if found.episode_count else 0.0,
                 success_interval=_pair(found.success_interval),
                 mean_return=found.mean_return,
                 return_interval=_pair(found.return_interval),
@@ -478,8 +613,8 @@ class _Run:
             evaluation=self.newest,
         )
 
-    def _write(self, writer: Any, metrics: PpoMetrics) -> None:
-        """One row of everything for TensorBoard, by the number of steps."""
+    def _list_metrics(self, metrics: PpoMetrics) -> dict[str, float]:
+        """One row of everything for TensorBoard."""
         rollout = metrics.rollout
         row = {
             "practice/reward": rollout.reward,
@@ -497,11 +632,9 @@ class _Run:
         }
         row |= {f"terms/{name}": value for name, value in rollout.terms.items()}
         if self.newest is not None:
-            row["held_out/success"] = self.newest.success
+            row["held_out/success"] = self.newest.least_success
             row["held_out/return"] = self.newest.mean_return
-        for name, value in row.items():
-            if math.isfinite(value):
-                writer.add_scalar(name, value, self.step_count)
+        return row
 
 
 def _prepare_torch(settings: TrainSettings) -> None:
@@ -525,6 +658,28 @@ def _play_one(worlds: TaskWorlds, learner: Ppo) -> torch.Tensor:
             break
         observations = step.observations
     return torch.stack(seen)
+
+
+def _describe_diverged(
+    practised: int, step_count: float, *judged: Evaluation
+) -> Iterator[str]:
+    """What is to be said of physics that diverged."""
+    hint = "Try a narrower belief, or a twin with a shorter time step."
+    if practised:
+        yield (
+            f"The physics diverged in {practised} steps ({practised / step_count:.2g} "
+            f"of all), from which nothing was learned. {hint}"
+        )
+    for where, found in zip(
+        ("as randomized", "on the twin itself"), judged, strict=True
+    ):
+        if found.invalid_count:
+            yield (
+                f"The physics diverged in {found.invalid_count} of "
+                f"{found.episode_count + found.invalid_count} episodes in which the "
+                f"policy was judged {where}; counted as failures, it succeeds in "
+                f"{found.least_success:.1%}. {hint}"
+            )
 
 
 def _pair(interval: Interval) -> tuple[float, float]:

@@ -1,9 +1,9 @@
 """e, the physical numbers that nobody knows exactly, and what is believed of them.
 
 Here live `Parameter` (one unknown), `ParameterSpace` (several, in order), `Belief`
-(p(e): independent marginals, a correlated Gaussian, or samples), the repeatable draws
-behind every random number, the log-Cholesky coordinates of a rigid body's inertia, and
-processes (numbers that move while a robot runs).
+(p(e): independent marginals, a correlated Gaussian, samples, or several joined), the
+repeatable draws behind every random number, the log-Cholesky coordinates of a rigid
+body's inertia, and processes (numbers that move while a robot runs).
 
 Here do not live models, engines or recordings: which model field a parameter moves is
 the business of `twins/writers`. May import: `artefacts`, `errors`.
@@ -14,6 +14,7 @@ from realworthy.parameters.draws import Draws
 from realworthy.parameters.files import load_belief, save_belief
 from realworthy.parameters.gaussian import GaussianBelief
 from realworthy.parameters.independent import IndependentBelief
+from realworthy.parameters.joined import JoinedBelief
 from realworthy.parameters.marginals import (
     Categorical,
     Fixed,
@@ -40,6 +41,7 @@ __all__ = [
     "Fixed",
     "GaussianBelief",
     "IndependentBelief",
+    "JoinedBelief",
     "LogUniform",
     "Marginal",
     "Operation",

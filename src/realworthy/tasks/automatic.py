@@ -189,6 +189,16 @@ class AutomaticRandomization:
         self.belief = self._build(ends)
         return True
 
+    def state_dict(self) -> dict[str, object]:
+        """Where its sides are and what was noted of them, as plain data."""
+        kept = [list(buffer) for buffer in self._buffers]
+        return {"ends": self.belief.ends.tolist(), "buffers": kept}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Goes on from `state_dict`."""
+        self.belief = self._build(np.array(state["ends"]))
+        self._buffers = [[float(x) for x in kept] for kept in state["buffers"]]  # pyright: ignore
+
     def _cut(self, ends: Floats) -> Floats:
         return np.clip(ends, self._limits[:, :1], self._limits[:, 1:])
 

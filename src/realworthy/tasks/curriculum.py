@@ -65,6 +65,20 @@ class Curriculum:
             self.factor = max(before - step, self.settings.start)
         return self.factor != before
 
+    def state_dict(self) -> dict[str, object]:
+        """Where it stands, as plain data."""
+        return {
+            "factor": self.factor,
+            "successes": self._successes,
+            "episodes": self._episodes,
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Goes on from `state_dict`."""
+        self.factor = float(state["factor"])  # pyright: ignore
+        self._successes = float(state["successes"])  # pyright: ignore
+        self._episodes = int(state["episodes"])  # pyright: ignore
+
 
 def ramp(progress: float, *, start: float = 0.1, end: float = 0.5) -> float:
     """A factor that grows linearly with the share of training that is over.

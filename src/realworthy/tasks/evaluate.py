@@ -48,6 +48,12 @@ class Evaluation:
         return float(np.mean(self.successes)) if len(self.successes) else float("nan")
 
     @property
+    def least_success(self) -> float:
+        """Share of all episodes, those whose physics diverged counted as failed."""
+        count = len(self.successes) + self.invalid_count
+        return float(self.successes.sum() / count) if count else 0.0
+
+    @property
     def success_interval(self) -> Interval:
         """95 % of the share, by Wilson's score."""
         if not len(self.successes):

@@ -66,7 +66,9 @@ def describe_variety(worlds: TaskWorlds) -> Variety:
     return Variety(
         ranges=tuple(ranges),
         moving=tuple(process.name for process in how.processes),
-        noise={end: how.noise * sd for end, sd in worlds.task.noise.items() if how.noise},
+        noise={
+            end: how.noise * sd for end, sd in worlds.task.noise.items() if how.noise
+        },
         pushes=how.pushes,
         latency=(least * worlds.period, most * worlds.period),
     )

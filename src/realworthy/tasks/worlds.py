@@ -94,6 +94,10 @@ class TaskWorlds(Environment):
         self.scene = scene = Scene(self.simulator, self.device)
         self.chance = Chance(seed, world_count, self.device, numbers=numbers)
         self._given = given
+        self.on_end: Callable[[NDArray[np.float64], NDArray[np.bool_]], None] | None
+        self.on_end = None
+        """On the CPU: told of episodes as they end, (n, d) their e and (n,) whether
+        they succeeded; of those whose physics diverged nothing is told."""
         self._begin = task.begin_practice if is_practice else task.begin
         self.world_count, self.period = world_count, self.simulator.period
         self.step_limit = round(task.seconds / self.period)
@@ -192,6 +196,9 @@ class TaskWorlds(Environment):
         done = step.done
         if not bool(done.any()):
             return step
+        if self.on_end is not None:
+            told = (done & ~step.invalid).numpy()
+            self.on_end(self._samples[told], step.success.numpy()[told])
         self._put(done, self._prepare(done))
         self._settle(done)
         self.observations = self._observe_begun(done)

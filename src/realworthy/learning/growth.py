@@ -1,0 +1,151 @@
+"""How worlds that are practised in come to differ as much as they should."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realworthy.errors import RealworthyError
+from realworthy.parameters import Belief
+from realworthy.tasks.automatic import AutomaticRandomization, AutomaticSettings
+from realworthy.tasks.curriculum import Curriculum, ease, ramp
+from realworthy.tasks.randomization import Randomization
+
+Floats = NDArray[np.float64]
+_STEPS = 10
+"""Of a side of a box from the twin's number to where 5 % of the worlds lie beyond."""
+_BEYOND = 3.0
+"""Times as far as that a side may go."""
+_EPISODES = 60
+"""On a side before it is judged."""
+
+
+class Growth(ABC):
+    """Worlds differ as `now` says; kept in checkpoints as plain data."""
+
+    now: Randomization
+
+    def record(self, e: Floats, success: NDArray[np.bool_]) -> None:  # noqa: B027
+        """Takes note of episodes that ended: (n, d) their e, (n,) how."""
+
+    @abstractmethod
+    def advance(self, step_count: int) -> bool:
+        """After an update; whether `now` has changed."""
+
+    def state_dict(self) -> dict[str, object]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, object]) -> None:  # noqa: B027
+        """Goes on from `state_dict`."""
+
+
+class AtOnce(Growth):
+    """As different as asked, from the start."""
+
+    def __init__(self, wanted: Randomization) -> None:
+        self.now = wanted
+
+    def advance(self, step_count: int) -> bool:
+        return False
+
+
+class ByTime(Growth):
+    """From a tenth as different on, all of it after so many steps."""
+
+    def __init__(self, wanted: Randomization, steps: int) -> None:
+        self._wanted, self._steps = wanted, steps
+        self._factor = 0.0
+        self.advance(0)
+
+    def advance(self, step_count: int) -> bool:
+        factor = round(ramp(step_count / self._steps, end=1.0), 1)
+        if factor == self._factor:
+            return False
+        self._factor = factor
+        self.now = ease(self._wanted, factor)
+        return True
+
+
+class BySuccess(Growth):
+    """From a tenth as different on, more as episodes succeed, less as they fail."""
+
+    def __init__(self, wanted: Randomization) -> None:
+        self._wanted, self._curriculum = wanted, Curriculum()
+        self._has_changed = False
+        self.now = ease(wanted, self._curriculum.factor)
+
+    def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
+        self._has_changed |= self._curriculum.record(success)
+
+    def advance(self, step_count: int) -> bool:
+        has_changed, self._has_changed = self._has_changed, False
+        if has_changed:
+            self.now = ease(self._wanted, self._curriculum.factor)
+        return has_changed
+
+    def state_dict(self) -> dict[str, object]:
+        return {**self._curriculum.state_dict(), "has_changed": self._has_changed}
+
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        self._has_changed = bool(state["has_changed"])
+        self._curriculum.load_state_dict(state)
+        self.now = ease(self._wanted, self._curriculum.factor)
+
+
+class Automatic(Growth):
+    """From the twin itself on, each number as far as the policy copes with its ends.
+
+    Noise and pushes are as asked from the start. What is wanted of e says which numbers
+    differ and what a step is; ends may go further.
+    """
+
+    def __init__(self, wanted: Randomization) -> None:
+        if wanted.belief is None:
+            raise RealworthyError(
+                "Worlds were asked to grow different, but nothing of e differs.",
+                hint="Leave --grow out, or randomize by the preset or a belief.",
+            )
+        self._wanted, self._has_changed = wanted, False
+        steps, limits = _size(wanted.belief)
+        self.box = AutomaticRandomization(
+            wanted.belief.space,
+            steps,
+            limits=limits,
+            settings=AutomaticSettings(episode_count=_EPISODES),
+        )
+        self.now = replace(wanted, belief=self.box.belief)
+
+    def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
+        self._has_changed |= self.box.record(e, success.astype(np.float64))
+
+    def advance(self, step_count: int) -> bool:
+        has_changed, self._has_changed = self._has_changed, False
+        self.now = replace(self._wanted, belief=self.box.belief)
+        return has_changed
+
+    def state_dict(self) -> dict[str, object]:
+        return {**self.box.state_dict(), "has_changed": self._has_changed}
+
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        self._has_changed = bool(state["has_changed"])
+        self.box.load_state_dict(state)
+        self.now = replace(self._wanted, belief=self.box.belief)
+
+
+def _size(
+    belief: Belief,
+) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """By how much each end of a box moves, and how far it may go."""
+    low, high = np.quantile(belief.sample(4096, seed=0), (0.05, 0.95), axis=0)
+    steps, limits = {}, {}
+    for i, p in enumerate(belief.space):
+        far = max(p.nominal - low[i], high[i] - p.nominal)
+        if far > 0:
+            steps[p.name] = float(far / _STEPS)
+            reach = _BEYOND * far
+            limits[p.name] = (
+                float(max(p.lower, p.nominal - reach)),
+                float(min(p.upper, p.nominal + reach)),
+            )
+    return steps, limits
