@@ -70,6 +70,24 @@ def test_only_worlds_whose_numbers_changed_are_named():
     assert 0 < len(changed) < 100
 
 
+def test_a_saved_course_goes_on_exactly():
+    space = ParameterSpace([make_parameter("a.x", 1.0), make_parameter("a.y", 2.0)])
+    processes = [Drift("a.x", 0.2, 0.5), Sag("a.y", 0.3, 0.4)]
+    whole, again = (Course(space, processes, 20, seed=4) for _ in range(2))
+    for k in range(10):
+        whole.restart(np.array([k]))
+        whole.advance(DT)
+    kept = whole.state_dict()
+    now = whole.now.copy()
+    for _ in range(10):  # what was saved does not move on
+        whole.advance(DT)
+    again.load_state_dict(kept)
+    np.testing.assert_array_equal(again.now, now)
+    for _ in range(10):
+        again.advance(DT)
+    np.testing.assert_array_equal(again.now, whole.now)
+
+
 def test_two_processes_on_one_parameter_are_refused():
     space = ParameterSpace([make_parameter("a.x", 1.0)])
     with pytest.raises(RealworthyError, match="same parameter"):

@@ -5,8 +5,9 @@ chance comes from `Draws`, so that world and step alone decide what happens.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from realworthy.parameters.space import ParameterSpace
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.intp]
+Array: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
 
 class Process(ABC):
@@ -150,3 +152,21 @@ class Course:
             parameter = self.space.parameters[column]
             self.now[:, column] = np.clip(value, parameter.lower, parameter.upper)
         return np.flatnonzero((self.now != before).any(1))
+
+    def state_dict(self) -> dict[str, Array]:
+        """Everything that an exact resumption needs, copied."""
+        return {name: array.copy() for name, array in self._list_memory().items()}
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Goes on from `state_dict`."""
+        for name, array in self._list_memory().items():
+            array[:] = state[name]
+
+    def _list_memory(self) -> dict[str, Array]:
+        return {
+            "base": self.base,
+            "now": self.now,
+            "time": self.time,
+            "episode": self.episode,
+            "step": self._step,
+        }

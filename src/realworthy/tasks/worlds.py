@@ -261,8 +261,13 @@ class TaskWorlds(Environment):
     def reseed(self, seed: int) -> None:
         self.chance.reseed(seed)
         self._course = self._build_course(seed)
+        self._steps = 0
         if self._link is not None:
             self._link.reseed(seed)
+
+    def rewind(self) -> None:
+        """Back to the beginning: the next `reset` brings what the first one did."""
+        self.reseed(self.chance.seed)
 
     def randomize(self, randomization: Randomization) -> None:
         """Worlds differ so from their next episodes on; noise and pushes at once.
@@ -295,14 +300,24 @@ class TaskWorlds(Environment):
         }
         state |= {name: x.clone() for name, x in self._list_memory().items()}
         state |= {f"observed.{k}": x.clone() for k, x in self.observations.items()}
+        if self._course is not None:
+            course = self._course.state_dict()
+            state |= {f"course.{k}": torch.from_numpy(x) for k, x in course.items()}
+        if self._is_on_warp:
+            state["waiting"] = self._waiting.clone()
+            state["steps"] = torch.tensor(self._steps)
         chance = self.chance.state_dict()
         return state | {f"chance.{name}": x for name, x in chance.items()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         if self._course is not None:
-            raise RealworthyError(
-                "Worlds with numbers that move within an episode cannot be resumed."
+            names = self._course.state_dict()
+            self._course.load_state_dict(
+                {k: state[f"course.{k}"].numpy() for k in names}
             )
+        if self._is_on_warp:
+            self._waiting.copy_(state["waiting"])
+            self._steps = int(state["steps"])
         self._samples = state["e"].numpy().copy()
         if self.randomization.belief is not None:
             self.simulator.write(self._samples)
