@@ -1,6 +1,11 @@
 """A run from its first step to a policy, interrupted and not."""
 
+import itertools
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +13,21 @@ import pytest
 import torch
 
 from realworthy.errors import RealworthyError, Unwritable
+from realworthy.learning import growth
 from realworthy.learning import train as training_module
-from realworthy.learning.ppo import PpoSettings, small
-from realworthy.learning.presets import PRESETS, Randomize, choose_randomization
-from realworthy.learning.runs import LATEST, RunFolder
-from realworthy.learning.train import Progress, TrainSettings, resume, train
+from realworthy.learning.ppo import Ppo, PpoSettings, small
+from realworthy.learning.presets import PRESETS, Grow, Randomize, choose_randomization
+from realworthy.learning.runs import BEST, LATEST, RunFolder
+from realworthy.learning.train import Progress, Training, TrainSettings, resume, train
 from realworthy.policies.policy import load_policy
+from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import TASKS
+from realworthy.tasks.evaluate import Evaluation
 from realworthy.tasks.pendulum import PendulumSwingUp
+from realworthy.tasks.quadruped import QuadrupedVelocity
+from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.worlds import TaskWorlds
-from realworthy.twins import load_twin
+from realworthy.twins import Twin, load_twin
 
 WORLDS, HORIZON = 8, 16
 
@@ -79,6 +89,15 @@ def interrupt_after(updates: int):
     return follow
 
 
+def check_equal(whole: Training, resumed: Training) -> None:
+    """Both ended with the same weights after as many steps."""
+    assert resumed.step_count == whole.step_count
+    first, second = (r.folder.load(LATEST)["learner"] for r in (whole, resumed))
+    for part in ("actor", "critic"):
+        for name, weights in first[part].items():
+            assert torch.equal(weights, second[part][name]), name
+
+
 def test_a_run_leaves_a_policy_that_acts_as_the_network_did(tmp_path: Path):
     done = train(settings(3), output=tmp_path / "run")
     assert done.step_count == 3 * WORLDS * HORIZON
@@ -111,12 +130,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     kept = RunFolder(tmp_path / "cut").load(LATEST)
     assert kept["update_count"] == 2
     resumed = resume(tmp_path / "cut")
-    assert resumed.step_count == whole.step_count
-    first, second = (r.folder.load(LATEST)["learner"] for r in (whole, resumed))
-    for name, weights in first["actor"].items():
-        assert torch.equal(weights, second["actor"][name]), name
-    for name, weights in first["critic"].items():
-        assert torch.equal(weights, second["critic"][name]), name
+    check_equal(whole, resumed)
 
 
 def test_another_seed_ends_elsewhere(tmp_path):
@@ -161,6 +175,242 @@ def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
     assert done.folder.policy.exists()
 
 
+def test_a_full_disk_costs_metrics_and_not_the_run(tmp_path, monkeypatch):
+    """TensorBoard's thread fails, and says so in a later call."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    written = []
+
+    def add(self, name: str, value: float, step: int) -> None:
+        if step > WORLDS * HORIZON:
+            raise OSError(28, "No space left on device")
+        written.append(name)
+
+    monkeypatch.setattr(SummaryWriter, "add_scalar", add)
+    with pytest.warns(UserWarning, match="Metrics could not be written"):
+        done = train(settings(3), output=tmp_path / "run")
+    assert written
+    assert done.update_count == 3
+    assert any("No space left" in warning for warning in done.warnings)
+
+
+def test_a_best_policy_that_was_not_written_is_not_the_best(tmp_path, monkeypatch):
+    """What is exported is what is on the disk, so that is what others must beat."""
+    monkeypatch.setattr(training_module, "_EARLIEST", 1)
+    save, refused = RunFolder.save, []
+
+    def save_first(self, name, state):
+        if name == BEST and self.has(BEST):
+            refused.append(name)
+            raise Unwritable(self.checkpoint(name), "No space left on device.")
+        save(self, name, state)
+
+    monkeypatch.setattr(RunFolder, "save", save_first)
+    better = itertools.count(1)  # at every look
+    success = property(lambda self: next(better) / 100)
+    monkeypatch.setattr(Evaluation, "least_success", success)
+    monkeypatch.setattr(training_module, "_SHARE", 1e9)  # looks after every update
+    with pytest.warns(UserWarning, match="No space left"):
+        done = train(settings(3), output=tmp_path / "run")
+    assert len(refused) == 2
+    assert done.folder.load(LATEST)["best"][0] == 0.01
+
+
+def test_memory_that_runs_out_says_what_to_do_and_costs_no_checkpoint(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    whole = train(settings(4), output=tmp_path / "whole")
+    update, count = Ppo.update, []
+
+    def run_out(self):
+        count.append(1)
+        if len(count) == 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return update(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ppo, "update", run_out)
+        with pytest.raises(RealworthyError, match="Memory ran out with 8 worlds"):
+            train(settings(4), output=tmp_path / "run")
+    assert RunFolder(tmp_path / "run").load(LATEST)["update_count"] == 2
+    check_equal(whole, resume(tmp_path / "run"))
+
+
+SCRIPT = """
+import sys
+from realworthy.learning import train as module
+from tests.learning.test_train import settings
+
+module._KEEP = 0.0
+module.train(settings(2000), output=sys.argv[1])
+"""
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypatch):
+    """Killed at any moment, also while it writes: the checkpoint is a whole one."""
+    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "run")])
+    folder = RunFolder(tmp_path / "run")
+    try:
+        end = time.monotonic() + 60
+        while not folder.has(LATEST) and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(0.3)
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode == -signal.SIGKILL
+    kept = folder.load(LATEST)["update_count"]
+    assert kept >= 1
+    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    resumed = resume(folder.path, steps=(kept + 2) * WORLDS * HORIZON)
+    assert resumed.update_count == kept + 2
+    check_equal(train(settings(kept + 2), output=tmp_path / "whole"), resumed)
+
+
+def test_weights_that_are_lost_are_not_kept(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+
+    rewarded = itertools.count()
+
+    class Absurd(PendulumSwingUp):
+        def compute_rewards(self, scene):
+            found = super().compute_rewards(scene)
+            if next(rewarded) > 2 * HORIZON:
+                found["slow"] = found["slow"] - float("inf")
+            return found
+
+    with pytest.raises(RealworthyError, match="Learning broke down in update 3"):
+        train(settings(40), output=tmp_path / "run", task=Absurd)
+    actor = RunFolder(tmp_path / "run").load(LATEST)["learner"]["actor"]
+    assert all(torch.isfinite(weights).all() for weights in actor.values())
+
+
+def test_an_ended_run_can_go_on(tmp_path: Path):
+    train(settings(2), output=tmp_path / "run")
+    further = resume(tmp_path / "run", steps=4 * WORLDS * HORIZON)
+    assert further.update_count == 4
+    check_equal(train(settings(4), output=tmp_path / "whole"), further)
+    assert RunFolder(tmp_path / "run").read_settings(TrainSettings) == settings(4)
+
+
+def test_a_run_does_not_go_on_in_other_worlds(tmp_path: Path):
+    twin = load_twin("pendulum")
+    heavier = twin.with_values(
+        {"joint.damping": 2 * twin.space["joint.damping"].nominal}
+    )
+    train(settings(1), output=tmp_path / "run")
+    with pytest.raises(RealworthyError, match="were others"):
+        resume(tmp_path / "run", task=lambda: PendulumSwingUp(heavier))
+    with pytest.raises(RealworthyError, match="were others"):
+        resume(tmp_path / "run", randomization=Randomization(noise=2.0))
+
+
+def test_a_resumed_run_looks_when_the_whole_one_would(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(training_module, "_EARLIEST", 1)
+    monkeypatch.setattr(training_module, "_SHARE", 1e9)
+    whole = train(settings(6), output=tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        train(settings(6), output=tmp_path / "cut", follow=interrupt_after(3))
+    resumed = resume(tmp_path / "cut")
+    assert [x.step_count for x in whole.looks] == [x.step_count for x in resumed.looks]
+    assert len(whole.looks) == 6
+    first, second = (r.folder.load(BEST)["actor"] for r in (whole, resumed))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_signal_that_no_robot_measures_is_refused_before_training(tmp_path: Path):
+    class Knowing(QuadrupedVelocity):
+        def __init__(self, twin: Twin | None = None) -> None:
+            super().__init__(twin)
+            names = tuple(f"base.velocity.{axis}" for axis in "xyz")
+            self.terms = (*self.terms, Linear(name="speed", signals=names))
+            self.reflection = None
+
+    asked = settings(1, task="quadruped", randomize=Randomize.NONE)
+    with pytest.raises(RealworthyError, match=r"does not measure base\.velocity\.x"):
+        train(asked, output=tmp_path / "run", task=Knowing)
+
+
+@pytest.mark.parametrize("grow", [Grow.SUCCESS, Grow.AUTOMATIC])
+def test_worlds_that_grow_are_resumed_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grow: Grow
+):
+    """Episodes of one second, so that many end within a few updates."""
+    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(growth, "_EPISODES", 2)
+
+    class Short(PendulumSwingUp):
+        seconds = 0.4
+
+        def is_success(self, scene):
+            return scene.qpos[:, 0] > -10  # whatever it does
+
+    def run(name: str, **more: object) -> Training:
+        return train(asked, output=tmp_path / name, task=Short, **more)  # pyright: ignore
+
+    asked = settings(6, grow=grow)
+    whole = run("whole")
+    with pytest.raises(Interrupted):
+        run("cut", follow=interrupt_after(3))
+    resumed = resume(tmp_path / "cut", task=Short)
+    check_equal(whole, resumed)
+    states = [r.folder.load(LATEST)["growth"] for r in (whole, resumed)]
+    assert states[0] == states[1]
+    if grow is Grow.AUTOMATIC:
+        widths = np.diff(np.array(states[0]["ends"]), axis=1)
+        assert (widths > 1.5 * widths.min()).any()
+
+
+def test_a_published_table_is_what_worlds_differ_by(tmp_path: Path):
+    done = train(settings(1, table="peng_2018"), output=tmp_path / "run")
+    ranges = {x.name: x for x in done.variety.ranges}
+    mass = ranges["pendulum.mass"]
+    # uniform in the logarithm from a quarter to four times
+    assert mass.lower / mass.nominal == pytest.approx(4**-0.9, rel=0.05)
+    assert mass.upper / mass.nominal == pytest.approx(4**0.9, rel=0.05)
+    assert any("Left out of 'peng_2018': kp" in warning for warning in done.warnings)
+
+
+def test_a_table_and_a_belief_are_not_asked_for_together(tmp_path: Path):
+    asked = settings(1, table="peng_2018", randomize=Randomize.NONE)
+    with pytest.raises(RealworthyError, match="Choose one"):
+        train(asked, output=tmp_path / "run")
+    with pytest.raises(RealworthyError, match="has no table of ranges 'peng_2081'"):
+        train(settings(1, table="peng_2081"), output=tmp_path / "run")
+
+
+def test_a_run_says_what_differed_between_worlds(tmp_path: Path):
+    done = train(settings(1), output=tmp_path / "run")
+    twin = load_twin("pendulum")
+    assert [x.name for x in done.variety.ranges] == list(twin.belief.space.names)
+    damping = next(x for x in done.variety.ranges if x.name == "joint.damping")
+    assert damping.nominal == twin.space["joint.damping"].nominal
+    assert damping.lower < damping.middle < damping.upper
+    assert done.variety.noise == {".position": 0.002, ".velocity": 0.05}
+    assert done.task == "pendulum"
+    none = train(settings(1, randomize=Randomize.NONE), output=tmp_path / "none")
+    assert none.variety.is_none
+
+
+def test_a_calibrated_quadruped_still_meets_other_grounds_and_loads():
+    """A calibration of one joint's damping says nothing of the ground; of gains that it
+    has told, the preset's ranges are not drawn as well."""
+    twin = load_twin("quadruped")
+    known = ["FL_hip.damping", "all.delay"]
+    calibrated = twin.with_belief(twin.belief.marginal(known))
+    found = choose_randomization("quadruped", calibrated, Randomize.PRESET).belief
+    assert found is not None
+    names = found.space.names
+    assert names[:2] == tuple(known)
+    assert {"all.contact_friction", "trunk.mass", "all.kp"} < set(names)
+    assert names.count("all.delay") == 1
+    alone = choose_randomization("quadruped", calibrated, Randomize.BELIEF).belief
+    assert alone is not None
+    assert alone.space.names == tuple(known)
+
+
 def test_a_run_without_an_end_is_refused(tmp_path):
     with pytest.raises(RealworthyError, match="has no end"):
         train(settings(1, steps=None), output=tmp_path / "run")
@@ -195,7 +445,11 @@ def test_diverging_worlds_are_counted_and_reported(tmp_path):
 
     done = train(settings(2), output=tmp_path / "run", task=Absurd)
     assert done.invalid_count > 0
-    assert any("diverged" in warning for warning in done.warnings)
+    judged = done.evaluation
+    assert (judged.invalid_count, judged.episode_count) == (1, 3)
+    assert judged.least_success == judged.successes.sum() / 4
+    said = [warning for warning in done.warnings if "diverged" in warning]
+    assert [("1 of 4 episodes" in warning) for warning in said] == [False, True, True]
     actor = done.folder.load(LATEST)["learner"]["actor"]
     assert all(torch.isfinite(weights).all() for weights in actor.values())
 

@@ -162,6 +162,7 @@ class Training:
     folder: RunFolder
     task: str
     twin: str
+    """As `load_twin` takes it."""
     variety: Variety
     """How the worlds differ in which it was judged, and practised in the end."""
     looks: tuple[Look, ...]
@@ -376,7 +377,7 @@ class _Run:
         return Training(
             folder=self.folder,
             task=self.worlds.task.name,
-            twin=self.worlds.task.twin.name,
+            twin=self.worlds.task.twin.reference,
             variety=variety,
             looks=tuple(self.looks),
             step_count=self.step_count,
