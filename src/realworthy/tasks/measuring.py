@@ -185,12 +185,16 @@ class Measuring:
         return factor * torch.tensor(sd, device=scene.device)
 
 
+def may_differ(bound: BoundTwin, name: str, ideal: float) -> bool:
+    """Whether an `own.` field is not ideal, in the twin itself or in some worlds."""
+    return name in bound.fields or bool((bound.compiled.own[name] != ideal).any())
+
+
 def _has_faults(bound: BoundTwin) -> bool:
     """Whether sensors are wrong, in the twin itself or in some worlds."""
-    own = {f"own.sensor_{kind}": right for kind, right in _FAULTS.items()}
-    varied = own.keys() & set(bound.fields)
-    return bool(varied) or any(
-        (bound.compiled.own[name] != right).any() for name, right in own.items()
+    return any(
+        may_differ(bound, f"own.sensor_{kind}", right)
+        for kind, right in _FAULTS.items()
     )
 
 

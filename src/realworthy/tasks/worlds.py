@@ -18,7 +18,7 @@ from realworthy.tasks.chance import Chance
 from realworthy.tasks.devices import find_device
 from realworthy.tasks.environment import Environment, Observations, Step
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.measuring import Link, Measuring
+from realworthy.tasks.measuring import Link, Measuring, may_differ
 from realworthy.tasks.mirrors import Mirrors
 from realworthy.tasks.pushing import Pushing
 from realworthy.tasks.randomization import Randomization
@@ -38,6 +38,8 @@ Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
 _ITERATIONS, _LINE_SEARCHES = 8, 12
 """Of the constraint solver on a GPU, where every world waits for the slowest."""
 _COARSER = Variant(timestep=2.0)
+_NOISE = "own.action_noise"
+"""Field of the sd of noise on commands."""
 _REDRAW = 64
 """Steps between two drawings of e on a GPU, where each waits for the device."""
 
@@ -46,10 +48,10 @@ class TaskWorlds(Environment):
     """`world_count` worlds of a task, each with an e of its own.
 
     On the CPU, world i of episode k has the same e, start, goals and pushes whatever
-    the other worlds do; its measurement noise depends on their number. On a GPU a world
-    takes up its new e some steps after its episode began, and the solver of contacts
-    and friction stops sooner. A world whose physics diverges ends with
-    `Failure.NUMERICAL`, is marked invalid, and begins anew.
+    the other worlds do; noise of its measurements and commands depends on their number.
+    On a GPU a world takes up its new e some steps after its episode began, and the
+    solver of contacts and friction stops sooner. A world whose physics diverges ends
+    with `Failure.NUMERICAL`, is marked invalid, and begins anew.
     """
 
     def __init__(
@@ -119,7 +121,7 @@ class TaskWorlds(Environment):
             task, scene, self.randomization, self.chance, link=link
         )
         self._command = _Commands(
-            task, scene, None if link is not None else self.measuring
+            task, scene, None if link is not None else self.measuring, self.chance
         )
         task.prepare(scene)
         self.pushing = Pushing(
@@ -328,6 +330,7 @@ class TaskWorlds(Environment):
         self.scene.action = state["action"].to(self.device)
         self._invalid.copy_(state["invalid"])
         self.measuring.renew()
+        self._command.renew()
         for name, x in self._list_memory().items():
             x.copy_(state[name])
         self.chance.load_state_dict(
@@ -454,6 +457,7 @@ class TaskWorlds(Environment):
         self.simulator.write(samples, ids)
         self._e[torch.from_numpy(ids).to(self.device)] = self._standardise(samples)
         self.measuring.renew()
+        self._command.renew()
 
     def _standardise(self, samples: NDArray[np.float64]) -> Tensor:
         """(n, d) e as multiples of the belief's sd from its mean."""
@@ -519,8 +523,15 @@ class TaskWorlds(Environment):
 class _Commands:
     """What actions move → all inputs; those that none moves stay at home."""
 
-    def __init__(self, task: Task, scene: Scene, measuring: Measuring | None) -> None:
+    def __init__(
+        self, task: Task, scene: Scene, measuring: Measuring | None, chance: Chance
+    ) -> None:
         """Without `measuring` the simulator gets commands as they are."""
+        self._scene, self._chance = scene, chance
+        bound = scene.simulator.bound
+        self._has_noise = measuring is not None and may_differ(bound, _NOISE, 0.0)
+        self._noise = torch.empty(0)
+        self.renew()
         names = scene.simulator.commands
         places = [names.index(name) for name in task.action.commands]
         self._places = torch.tensor(places, device=scene.device)
@@ -533,10 +544,22 @@ class _Commands:
         self._columns = torch.tensor(columns, device=scene.device)
         self._signals = torch.tensor(signals, device=scene.device)
 
+    def renew(self) -> None:
+        """Takes up (worlds, inputs) sd of noise on commands, because e has changed."""
+        if self._has_noise:
+            sd = torch.tensor(self._scene.simulator.field(_NOISE))
+            sd = sd.to(self._scene.device, torch.float32)
+            if self._noise.shape == sd.shape:
+                self._noise.copy_(sd)
+            else:
+                self._noise = sd
+
     def __call__(self, moved: Tensor) -> Tensor:
         """(worlds, inputs) in the true coordinates of servos with false encoders."""
         command = self._home.clone()
         command[:, self._places] = moved
+        if self._has_noise:
+            command += self._noise * self._chance.normal(*command.shape)
         if self._measuring is not None:
             bias = self._measuring.bias.index_select(1, self._signals)
             scale = self._measuring.scale.index_select(1, self._signals)
