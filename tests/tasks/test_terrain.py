@@ -16,9 +16,12 @@ from realworthy.twins import load_twin
 SMALL = TerrainSettings(levels=3, tile=3.0)
 
 
-def build(world_count: int) -> tuple[TaskWorlds, QuadrupedVelocity]:
-    task = QuadrupedVelocity(settings=QuadrupedSettings(terrain=SMALL, seconds=2.0))
-    return TaskWorlds(task, world_count, thread_count=1), task
+def build(
+    world_count: int, *, is_practice: bool = False, terrain: TerrainSettings = SMALL
+) -> tuple[TaskWorlds, QuadrupedVelocity]:
+    task = QuadrupedVelocity(settings=QuadrupedSettings(terrain=terrain, seconds=2.0))
+    worlds = TaskWorlds(task, world_count, thread_count=1, is_practice=is_practice)
+    return worlds, task
 
 
 def walkers_of(task: QuadrupedVelocity) -> Walkers:
@@ -84,7 +87,7 @@ def test_harder_levels_are_higher_and_platforms_are_flat() -> None:
 
 
 def test_worlds_stand_on_their_own_tiles() -> None:
-    worlds, task = build(6)
+    worlds, task = build(6, is_practice=True)
     walkers = walkers_of(task)
     walkers.level = torch.tensor([0, 0, 0, 2, 2, 2])
     worlds.reset()
@@ -113,11 +116,47 @@ def test_who_walks_goes_up_and_who_does_not_goes_down() -> None:
             one.advance(motion, command)
         assert float(one.walked[k]) == pytest.approx(2 * float(speeds[k]), rel=1e-4)
         assert float(one.asked[k]) == pytest.approx(2.0, rel=1e-4)
-        one.begin(torch.ones(4, dtype=torch.bool))
+        one.begin(torch.ones(4, dtype=torch.bool), is_practice=True)
         # 1.8 m is more than half a tile; 0.9 m less than half of 2 m; 1.4 m neither
         wanted = [1, 0, 1, 2][k]
         assert int(one.level[k]) == wanted
         assert not one.walked.any()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 6])
+def test_worlds_that_are_no_practice_are_spread_over_all_tiles(levels: int) -> None:
+    count = 2 * levels * len(KINDS)
+    terrain = TerrainSettings(levels=levels, tile=2.0)
+    worlds, task = build(count, terrain=terrain)
+    walkers = walkers_of(task)
+    assert walkers.level[:levels].tolist() == list(range(levels))
+    tiles = walkers.level * len(KINDS) + walkers.kind
+    assert torch.bincount(tiles).tolist() == [2] * (levels * len(KINDS))
+    middle = walkers.terrain.find_middle(walkers.level, walkers.kind)
+    assert float((worlds.scene.qpos[:, :2] - middle).abs().max()) < 0.3
+
+
+def test_worlds_that_are_no_practice_stay_on_their_level() -> None:
+    worlds, task = build(6)
+    walkers, first = walkers_of(task), worlds.observations
+    before = walkers.level.clone()
+    walkers.walked = torch.full((6,), 2.0)  # [m], more than half a tile
+    worlds.reset()
+    assert torch.equal(walkers.level, before)
+    worlds.rewind()
+    again = worlds.reset()
+    assert torch.equal(walkers.level, before)
+    for group, seen in first.items():
+        assert torch.equal(again[group], seen)
+
+
+def test_practice_begins_on_the_first_level_and_goes_up() -> None:
+    worlds, task = build(6, is_practice=True)
+    walkers = walkers_of(task)
+    assert not walkers.level.any()
+    walkers.walked = torch.tensor([2.0, 0.0] * 3)
+    worlds.reset()
+    assert walkers.level.tolist() == [1, 0] * 3
 
 
 def test_the_scan_turns_with_the_robot_and_has_a_mirror_image() -> None:

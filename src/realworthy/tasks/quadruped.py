@@ -61,7 +61,7 @@ class QuadrupedSettings:
     tolerance: float = 0.3
     """[m/s] mean velocity error up to which an episode without a fall succeeds."""
     terrain: TerrainSettings | None = None
-    """Uneven ground with a curriculum; none: flat."""
+    """Uneven ground, with a curriculum in practice; none: flat."""
 
 
 class QuadrupedVelocity(Task):
@@ -134,14 +134,24 @@ class QuadrupedVelocity(Task):
         self._failure = scene.zeros().to(torch.int64)
 
     def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
+        return self._begin(scene, worlds, chance, is_practice=False)
+
+    def begin_practice(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
+        """On terrain, harder where the last episode went well."""
+        return self._begin(scene, worlds, chance, is_practice=True)
+
+    def _begin(
+        self, scene: Scene, worlds: Tensor, chance: Chance, *, is_practice: bool
+    ) -> Start:
         self.tally.begin(worlds)
         self.commands.begin(worlds, chance)
         self.feet.begin(worlds)
         u = chance.uniform("start", self._beginning.width, worlds)
         start = self._beginning.draw(scene, u)
         if self.walkers is not None:
+            at = self.walkers.begin(worlds, is_practice=is_practice)
             place = self.base.qpos
-            start.qpos[:, place : place + 2] += self.walkers.begin(worlds)
+            start.qpos[:, place : place + 2] += at
         return start
 
     def advance(self, scene: Scene, chance: Chance) -> None:

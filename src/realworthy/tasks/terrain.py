@@ -5,6 +5,7 @@ in its middle, where episodes begin, and meets its neighbours at height zero. Be
 tiles the floor goes on, a little lower.
 """
 
+import math
 from dataclasses import dataclass
 
 import mujoco
@@ -47,7 +48,7 @@ class TerrainSettings:
     step: float = 0.12
     """[m] of a stair."""
     start: int = 0
-    """Level that worlds begin on."""
+    """Level that worlds begin on in practice; others are spread over all levels."""
     seed: int = 0
     """Of rough ground."""
 
@@ -145,10 +146,12 @@ class Terrain:
 
 
 class Walkers:
-    """Which tile each world is on: on to a harder one when it walks, else back.
+    """Which tile each world is on; in practice on to a harder one when it walks.
 
-    Progress is the way along the command. A world goes up a level when it made more
-    than half a tile in an episode, and down when less than half of what was asked.
+    Worlds that are no practice keep their tiles, spread evenly over levels and kinds.
+    In practice a world goes up a level when it made more than half a tile in an
+    episode, and down when less than half of what was asked; what counts is the way
+    along the command.
     """
 
     def __init__(self, scene: Scene, terrain: Terrain) -> None:
@@ -158,6 +161,9 @@ class Walkers:
         """(worlds,) from 0."""
         self.kind = worlds % len(KINDS)
         """(worlds,) place in `KINDS`."""
+        levels = terrain.settings.levels
+        shift = worlds // math.lcm(levels, len(KINDS))  # or kinds would miss levels
+        self._spread = (worlds + shift) % levels
         self.walked, self.asked = scene.zeros(), scene.zeros()
         """(worlds,) [m] in this episode."""
         self._heights = torch.tensor(
@@ -168,17 +174,21 @@ class Walkers:
         )
         self._scan = torch.tensor(_SCAN, device=scene.device)
 
-    def begin(self, worlds: Tensor) -> Tensor:
+    def begin(self, worlds: Tensor, *, is_practice: bool) -> Tensor:
         """(worlds, 2) [m] where the worlds of a mask begin, on their next level."""
-        s = self.terrain.settings
-        up = self.walked > s.tile / 2
-        down = (self.walked < 0.5 * self.asked) & ~up
-        change = up.to(torch.int64) - down.to(torch.int64)
-        level = (self.level + change).clamp(0, s.levels - 1)
+        level = self._find_next() if is_practice else self._spread
         self.level = torch.where(worlds, level, self.level)
         self.walked = torch.where(worlds, 0.0, self.walked)
         self.asked = torch.where(worlds, 0.0, self.asked)
         return self.terrain.find_middle(self.level, self.kind)
+
+    def _find_next(self) -> Tensor:
+        """(worlds,) levels, by what was walked in the episode that has ended."""
+        s = self.terrain.settings
+        up = self.walked > s.tile / 2
+        down = (self.walked < 0.5 * self.asked) & ~up
+        change = up.to(torch.int64) - down.to(torch.int64)
+        return (self.level + change).clamp(0, s.levels - 1)
 
     def advance(self, base: BaseMotion, command: Tensor) -> None:
         """Adds the way of the step that was just made."""
