@@ -8,8 +8,10 @@ import torch
 
 from realworthy.parameters import Fixed, IndependentBelief, Marginal, Uniform
 from realworthy.parameters.processes import Jitter, Jump, Process
+from realworthy.realities import load_reality
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.reality import build_real_worlds
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
 from tests.tasks.test_worlds import assert_equal, make_actions, make_short, play
@@ -114,6 +116,17 @@ def test_after_a_rewind_the_same_episodes_come_again():
         for one, other in zip(play(worlds, actions), first, strict=True):
             assert_equal(one, other)
         np.testing.assert_array_equal(read_masses(worlds), masses)
+
+
+def test_a_rewind_brings_back_the_noise_of_a_robot():
+    reality = load_reality("pendulum_2_late")
+    worlds = build_real_worlds(PendulumSwingUp, reality, 3, thread_count=1)
+    actions = make_actions(20, 3)
+    first = play(worlds, actions)
+    worlds.rewind()
+    worlds.reset()
+    for one, other in zip(play(worlds, actions), first, strict=True):
+        assert_equal(one, other)
 
 
 @pytest.mark.gpu
