@@ -1,11 +1,21 @@
 """`realworthy train` and `realworthy show tasks`."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from realworthy.learning import sweep, train
 from realworthy.policies.policy import load_contract
+from tests.reports.trainings import (
+    NO_VARIETY,
+    VARIETY,
+    make_evaluation,
+    make_training,
+)
 
 from .conftest import Run
 
@@ -75,3 +85,106 @@ def test_tasks_are_shown(run: Run):
     assert "pendulum" in told.out
     told = run("show", "task", "pendulum")
     assert "joint.command.action" in told.out
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch):
+    """Commands find trainings that are given; they are not learned."""
+
+    def pretend(*found: train.Training) -> None:
+        def make_one(settings: Any, *, output: Path, follow: Any) -> train.Training:
+            Path(output).mkdir()  # as a run does: refuses what is there
+            return found[0]
+
+        def make_many(runs: Any, **_: Any) -> dict[str, train.Training]:
+            return dict(zip(runs, found, strict=True))
+
+        monkeypatch.setattr(train, "train", make_one)
+        monkeypatch.setattr(sweep, "train_many", make_many)
+
+    return pretend
+
+
+def test_a_page_may_go_into_the_folder_of_the_run(run: Run, pretend: Any):
+    pretend(make_training("r"))
+    told = run("train", "quadruped", "--output", "r", "--report", "r/report.html")
+    assert told.status == 0, told.err
+    assert told.files == ("r", "r/report.html")
+
+
+def test_a_page_that_cannot_be_written_is_refused_at_once(run: Run, pretend: Any):
+    pretend(make_training("r"))
+    told = run("train", "quadruped", "--output", "r", "--report", "r.pdf")
+    assert told.status == 2
+    assert "a report is a page" in told.err
+    assert told.files == ()
+
+
+def test_several_seeds_have_no_page(run: Run):
+    told = run(
+        "train", "pendulum", "--output", "r", "--seeds", "3", "--report", "r.html"
+    )
+    told.check_mistake(
+        "RealworthyError: --report is the page of one run, and --seeds 3 makes 3.\n"
+        "  Leave --report or --seeds out; --json tells of all runs.\n"
+    )
+
+
+def test_what_differs_is_printed_and_written(run: Run, pretend: Any, tmp_path: Path):
+    pretend(make_training("r"))
+    told = run("train", "quadruped", "--output", "r", "--json", "r.json")
+    assert told.status == 0, told.err
+    assert "Worlds differ in\n" in told.out
+    assert re.search(r"torso\.mass +6\.921 +6\.013 … 9\.317 +kg\n", told.out)
+    assert "Move within an episode: torso.mass, floor.friction.\n" in told.out
+    assert "Noise: standard deviation in SI units: position 0.0123" in told.out
+    assert "Pushes: every 2.5 … 4.25 s, from 1.5 s on" in told.out
+    assert "Latency: measurements are late by 0 … 0.02 s" in told.out
+    assert "Physics diverged, not counted: 3 as randomized, 0 on the" in told.out
+    assert "more: --json" not in told.out
+    tree = json.loads((tmp_path / "r.json").read_text())
+    assert tree["evaluation"]["invalid"] == 3
+    assert tree["at_nominal"]["invalid"] == 0
+    assert tree["variety"]["ranges"]["torso.mass"] == {
+        "unit": "kg",
+        "nominal": 6.921,
+        "lower": 6.013,
+        "median": 7.102,
+        "upper": 9.317,
+    }
+    assert tree["variety"]["moving"] == ["torso.mass", "floor.friction"]
+    assert tree["variety"]["noise"] == {".position": 0.0123, ".velocity": 0.317}
+    pushes = {"speed": 0.53, "every": [2.5, 4.25], "start": 1.5}
+    assert tree["variety"]["pushes"] == pushes
+    assert tree["variety"]["latency"] == [0.0, 0.02]
+    assert len(tree["looks"]) == 30
+    assert tree["looks"][0]["steps"] == 24_576
+
+
+def test_many_numbers_are_printed_in_part(run: Run, pretend: Any):
+    one = VARIETY.ranges[0]
+    ranges = tuple(replace(one, name=f"leg_{k}.mass") for k in range(15))
+    pretend(make_training("r", variety=replace(VARIETY, ranges=ranges)))
+    told = run("train", "quadruped", "--output", "r")
+    assert "leg_11.mass" in told.out
+    assert "leg_12.mass" not in told.out
+    assert "and 3 more: --json\n" in told.out
+
+
+def test_worlds_that_do_not_differ_are_said_so(run: Run, pretend: Any, tmp_path: Path):
+    pretend(make_training("r", variety=NO_VARIETY))
+    told = run("train", "quadruped", "--output", "r", "--json", "r.json")
+    assert "Worlds do not differ: all are the twin itself.\n" in told.out
+    assert "Worlds differ in" not in told.out
+    tree = json.loads((tmp_path / "r.json").read_text())
+    assert tree["variety"]["ranges"] == {}
+    assert tree["variety"]["pushes"] is None
+
+
+def test_several_seeds_end_with_median_and_worst(run: Run, pretend: Any):
+    shares = (230, 250, 128)
+    pretend(*(make_training(evaluation=make_evaluation(n)) for n in shares))
+    told = run("train", "quadruped", "--output", "r", "--seeds", "3")
+    assert told.status == 0, told.err
+    last = told.out.splitlines()[-1]
+    assert last == "Success over 3 seeds: median 89.8%, worst 50.0%."

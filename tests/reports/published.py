@@ -11,13 +11,14 @@ import pytest
 
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.statistics import Verdict
-from realworthy.cli import certify, diagnose, main, tour
+from realworthy.cli import certify, diagnose, main, tour, train
 from realworthy.cli.output import json_file
 from realworthy.diagnosis.diagnosis import Diagnosis
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import save_recording
 from realworthy.reports import write_diagnosis
 from realworthy.reports.certificate import write_certificate
+from realworthy.reports.training import write_training
 from realworthy.robots import play
 from realworthy.tour.page import write_tour
 from realworthy.tour.robots import ROBOTS
@@ -25,8 +26,9 @@ from realworthy.tour.tour import Estimate, Explained, Fared, Tour
 from realworthy.tour.ways import Way
 
 from .certificates import make_failed, save_replay, to_share
+from .trainings import make_training
 
-COMMANDS = ("measure", "diagnose", "calibrate", "certify", "tour")
+COMMANDS = ("measure", "diagnose", "calibrate", "train", "certify", "tour")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ def publish(command: str, folder: Path, diagnosis: Diagnosis) -> Published:
     elif command == "diagnose":
         write_diagnosis(diagnosis, page)
         _save(file, diagnose.to_tree(diagnosis))
+    elif command == "train":
+        training = make_training(folder / "walk", warnings=("A disk was full.",))
+        write_training(training, page)
+        _save(file, train.to_tree(training))
     elif command == "certify":
         found = make_failed()
         save_replay(folder)

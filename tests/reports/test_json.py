@@ -111,6 +111,61 @@ def test_calibrate(published: Publish):
     assert tree["summary"] in " ".join(page.text.split())
 
 
+def test_train(published: Publish):
+    page, tree = read(published, "train")
+    judged, nominal = tree["evaluation"], tree["at_nominal"]
+    assert page.tiles["success"].value == judged["success"]
+    assert page.tiles["on the twin itself"].value == nominal["success"]
+    assert page.tiles["steps"].value == tree["steps"]
+    assert page.tiles["time"].value == tree["seconds"]
+    assert page.tiles["steps per second"].value == tree["steps_per_second"]
+    costs = page.table("The same policy")
+    for row, told in (("as randomized", judged), ("the twin itself", nominal)):
+        assert costs.find(row, "success").value == told["success"]
+        assert costs.find(row, "success between").values == told["interval"]
+        assert costs.find(row, "return").value == told["return"]
+        assert costs.find(row, "return between").values == told["return_interval"]
+        assert costs.find(row, "episodes").value == told["episodes"]
+        assert costs.find(row, "physics diverged").value == told["invalid"]
+    success = 100 * (judged["success"] - nominal["success"])
+    assert costs.find("difference", "success").value == pytest.approx(success)
+    returned = judged["return"] - nominal["return"]
+    assert costs.find("difference", "return").value == pytest.approx(returned)
+    failures = page.table("Failed episodes")
+    assert [row[0].text for row in failures.rows] == ["fall", "no_progress"]
+    for code in judged["failures"]:
+        for column, told in (("as randomized", judged), ("the twin itself", nominal)):
+            assert failures.find(code, column).value == told["failures"].get(code, 0)
+    looks = page.table("Every look")
+    for column, key in (
+        ("steps", "steps"),
+        ("after", "seconds"),
+        ("success", "success"),
+        ("return", "return"),
+        ("reward of a step", "reward"),
+    ):
+        assert looks.column(column) == [look[key] for look in tree["looks"]]
+    variety = tree["variety"]
+    ranges = page.table("What differs between worlds")
+    assert [row[0].text for row in ranges.rows] == list(variety["ranges"])
+    for name, told in variety["ranges"].items():
+        for column, key in (
+            ("twin", "nominal"),
+            ("5 %", "lower"),
+            ("median", "median"),
+            ("95 %", "upper"),
+        ):
+            assert ranges.find(name, column).value == told[key]
+        assert ranges.find(name, "unit").text == (told["unit"] or "1")
+    exact, pushes = [value for _, value in page.shown], variety["pushes"]
+    for numbers in (
+        [*variety["noise"].values()],
+        [*pushes["every"], pushes["start"], pushes["speed"]],
+        variety["latency"],
+    ):
+        assert find_run(exact, numbers, 0) is not None, numbers
+
+
 def test_certify(published: Publish):
     page, tree = read(published, "certify")
     success, validity = tree["success"], tree["validity"]

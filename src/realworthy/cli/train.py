@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, TwinName
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
 from realworthy.cli.numbers import AnyCount, AnyNumber, Seed
 
 if TYPE_CHECKING:
     from realworthy.learning.train import Progress, Training, TrainSettings
+    from realworthy.tasks.evaluate import Evaluation
+    from realworthy.tasks.variety import Variety
+
+_SHOWN = 12
+"""Numbers that differ between worlds, of which the terminal tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +54,28 @@ class Train:
     """Go on with an interrupted run; other options are as they were."""
     json: JsonFile = None
     """Also write the result, for programs."""
+    report: ReportFile = None
+    """Also write a page with plots, for people; of one run."""
     overwrite: Flag = False
-    """Replace an existing JSON file; a run's folder is never replaced."""
+    """Replace existing files; a run's folder is never replaced."""
 
     def run(self) -> int:
-        from realworthy.cli.output import json_file
+        from realworthy.cli.output import check_report, json_file
 
         self._check()
+        check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             found = self._train()
+            if self.report is not None:
+                from realworthy.reports.training import write_training
+
+                write_training(found[0], self.report, overwrite=self.overwrite)
             trees = [to_tree(training) for training in found]
             save(trees[0] if len(trees) == 1 else _summarise(trees))
         for training in found:
             print_training(training)
+        if len(found) > 1:
+            print_seeds(found)
         return 0
 
     def _check(self) -> None:
@@ -73,6 +87,12 @@ class Train:
             raise RealworthyError(
                 "--resume goes on with one run, here.",
                 hint="Resume one folder at a time, without --seeds and --ray.",
+            )
+        if self.report is not None and self.seeds > 1:
+            raise RealworthyError(
+                f"--report is the page of one run, and --seeds {self.seeds} makes "
+                f"{self.seeds}.",
+                hint="Leave --report or --seeds out; --json tells of all runs.",
             )
 
     def _train(self) -> "list[Training]":
@@ -137,29 +157,68 @@ def describe(progress: "Progress") -> str:
 
 def to_tree(training: "Training") -> dict[str, object]:
     """What programs may rely on."""
-    judged = training.evaluation
     return {
+        "task": training.task,
+        "twin": training.twin,
         "steps": training.step_count,
         "seconds": training.seconds,
         "steps_per_second": training.steps_per_second,
         "updates": training.update_count,
-        "evaluation": {
-            "episodes": judged.episode_count,
-            "success": judged.success,
-            "interval": list(judged.success_interval),
-            "return": judged.mean_return,
-            "return_interval": list(judged.return_interval),
-            "failures": {code.name.lower(): n for code, n in judged.failures.items()},
-        },
-        "at_nominal": {
-            "success": training.at_nominal.success,
-            "interval": list(training.at_nominal.success_interval),
-            "return": training.at_nominal.mean_return,
-        },
+        "evaluation": _judge_tree(training.evaluation),
+        "at_nominal": _judge_tree(training.at_nominal),
+        "variety": _variety_tree(training.variety),
+        "looks": [
+            {
+                "steps": look.step_count,
+                "seconds": look.seconds,
+                "success": look.success,
+                "return": look.mean_return,
+                "reward": look.reward,
+            }
+            for look in training.looks
+        ],
         "invalid_steps": training.invalid_count,
         "stopped_by": training.stopped_by,
         "policy": str(training.folder.policy),
         "warnings": list(training.warnings),
+    }
+
+
+def _judge_tree(judged: "Evaluation") -> dict[str, object]:
+    return {
+        "episodes": judged.episode_count,
+        "success": judged.success,
+        "interval": list(judged.success_interval),
+        "return": judged.mean_return,
+        "return_interval": list(judged.return_interval),
+        "failures": {code.name.lower(): n for code, n in judged.failures.items()},
+        "invalid": judged.invalid_count,
+    }
+
+
+def _variety_tree(variety: "Variety") -> dict[str, object]:
+    pushes = variety.pushes
+    return {
+        "ranges": {
+            one.name: {
+                "unit": one.unit,
+                "nominal": one.nominal,
+                "lower": one.lower,
+                "median": one.middle,
+                "upper": one.upper,
+            }
+            for one in variety.ranges
+        },
+        "moving": list(variety.moving),
+        "noise": dict(variety.noise),
+        "pushes": None
+        if pushes is None
+        else {
+            "speed": pushes.speed,
+            "every": list(pushes.every),
+            "start": pushes.start,
+        },
+        "latency": list(variety.latency),
     }
 
 
@@ -194,11 +253,62 @@ def print_training(training: "Training") -> None:
     )
     if failures:
         emit_note(f"Failed: {failures}.", style="")
+    diverged = (judged.invalid_count, training.at_nominal.invalid_count)
+    if any(diverged):
+        emit_note(
+            f"Physics diverged, not counted: {diverged[0]} as randomized, "
+            f"{diverged[1]} on the twin itself.",
+            style="",
+        )
+    print_variety(training.variety)
     emit_note(
         f"{training.step_count:,} steps in {training.seconds:.0f} s "
         f"({training.steps_per_second:,.0f} steps/s); stopped by "
         f"{training.stopped_by}.",
         style="",
+    )
+
+
+def print_variety(variety: "Variety") -> None:
+    """What differs between worlds: the first numbers of e, then all the rest."""
+    from realworthy.cli.printing import emit_note, emit_table, number, span
+    from realworthy.reports.numbers import SPACE
+    from realworthy.reports.training_words import list_chances
+
+    if variety.is_none:
+        emit_note("Worlds do not differ: all are the twin itself.", style="")
+        return
+    emit_table(
+        "Worlds differ in",
+        ("number", "twin", "5 % … 95 %", "unit"),
+        [
+            (
+                one.name,
+                number(one.nominal, one.upper - one.lower),
+                span((one.lower, one.upper)),
+                one.unit,
+            )
+            for one in variety.ranges[:_SHOWN]
+        ],
+    )
+    if (more := len(variety.ranges) - _SHOWN) > 0:
+        emit_note(f"and {more} more: --json")
+    for what, parts in list_chances(variety):
+        words = "".join(map(str, parts)).replace(SPACE, " ")
+        emit_note(f"{what.capitalize()}: {words}.", style="")
+
+
+def print_seeds(found: "list[Training]") -> None:
+    """Several seeds in a line."""
+    import statistics
+
+    from realworthy.cli.printing import emit_note
+
+    shares = [training.evaluation.success for training in found]
+    emit_note(
+        f"Success over {len(found)} seeds: median {statistics.median(shares):.1%}, "
+        f"worst {min(shares):.1%}.",
+        style="bold",
     )
 
 

@@ -7,11 +7,11 @@ plot has its numbers in a table beside it.
 `replay/` is a robot and its replay in three dimensions, a part of other pages. `view/`
 is the page that lives: a twin that moves, and its unknowns as sliders.
 
-Here live pages (`gap.py`, `diagnosis.py`, `calibration.py`), what they are made of
-(`gap_view.py`, `numbers.py`, `tables.py`, `plots.py`, `words.py`) and the one look of
-all of them (`page.py`, `templates/`). Here do not live findings: a page shows what an
-object holds and works out nothing new. May import every room up to `deployment`; plotly
-and jinja2 when a page is written.
+Here live pages (`gap.py`, `diagnosis.py`, `calibration.py`, `training.py`), what they
+are made of (`gap_view.py`, `numbers.py`, `tables.py`, `plots.py`, `words.py`) and the
+one look of all of them (`page.py`, `templates/`). Here do not live findings: a page
+shows what an object holds and works out nothing new. May import every room up to
+`deployment`; plotly and jinja2 when a page is written.
 """
 
 from realworthy.reports.calibration import write_calibration

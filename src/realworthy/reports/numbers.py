@@ -35,6 +35,19 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """How many: every digit of a whole number."""
+
+    value: int
+
+    def __str__(self) -> str:
+        return f"{self.value:,}".replace("-", "−")
+
+    def __html__(self) -> str:
+        return _to_html(str(self), self.value)
+
+
+@dataclass(frozen=True, slots=True)
 class Percent:
     """A share, 0 … 1, in per cent."""
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from realworthy.reports.numbers import Number, Percent, Span, SuccessShare
+from realworthy.reports.numbers import Count, Number, Percent, Span, SuccessShare
 
-Cell = str | Number | Percent | Span | SuccessShare
+Cell = str | Count | Number | Percent | Span | SuccessShare
 _WORD = 48
 """Letters of a cell up to which it stays on one line."""
 

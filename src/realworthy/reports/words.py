@@ -65,6 +65,7 @@ _CAUSES = {
     "unknown": "Something that no known effect explains",
 }
 _FAILURES = {
+    "none": "It ended without success",
     "numerical": "Physics diverged",
     "fall": "It fell",
     "base_contact": "It touched the ground with its body",
