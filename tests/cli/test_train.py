@@ -34,6 +34,8 @@ def test_a_run_is_made_and_reported(run: Run, tmp_path: Path):
     contract = load_contract(tmp_path / "r" / "policy.onnx")
     assert contract.task == "pendulum"
     assert "unseen episodes" in told.out
+    assert "pendulum.mass" in told.out  # what differed between worlds
+    assert "pendulum.mass" in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_seeds_get_folders_of_their_own(run: Run, tmp_path: Path):
@@ -77,6 +79,67 @@ def test_resuming_a_folder_without_a_run_says_so(run: Run):
     told = run("train", "pendulum", "--output", "nothing", "--resume")
     assert told.status == 2
     assert "is not the folder of a run" in told.err
+
+
+def test_a_run_goes_on_as_its_own_task_and_further(run: Run, tmp_path: Path):
+    assert run("train", "pendulum", "--output", "r", *SHORT).status == 0
+    told = run("train", "cartpole_balance", "--output", "r", "--resume")
+    assert told.status == 2
+    assert "'r' is a run of task 'pendulum', not 'cartpole_balance'" in told.err
+    more = ("--resume", "--steps", "1024", "--json", "r.json")
+    told = run("train", "pendulum", "--output", "r", *more)
+    assert told.status == 0, told.err
+    assert json.loads((tmp_path / "r.json").read_text())["steps"] >= 1024
+
+
+def test_worlds_grow_and_differ_by_a_table(run: Run, tmp_path: Path):
+    asked = ("--table", "peng_2018", "--grow", "automatic", "--json", "r.json", *SHORT)
+    told = run("train", "pendulum", "--output", "r", *asked)
+    assert told.status == 0, told.err
+    tree = json.loads((tmp_path / "r.json").read_text())
+    assert {"pendulum.mass", "joint.damping"} <= tree["variety"]["ranges"].keys()
+    assert any("Left out of 'peng_2018'" in warning for warning in tree["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--worlds", "-4"), "--worlds -4 leaves none to practise in."),
+        (("--worlds", "0"), "--worlds 0 leaves none to practise in."),
+        (("--table", "peng_2081"), "Nearest: 'peng_2018'"),
+        (("--table", "peng_2018", "--randomize", "none"), "Choose one."),
+        (
+            ("--grow", "automatic", "--randomize", "none"),
+            "nothing of e differs",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_at_once(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], said: str
+):
+    told = run("train", "pendulum", "--output", "r", "--steps", "512", *asked)
+    assert told.status == 2
+    assert said in told.err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_file_in_the_way_is_no_run_to_go_on_with(run: Run, tmp_path: Path):
+    (tmp_path / "r").write_text("mine")
+    told = run("train", "pendulum", "--output", "r", *SHORT)
+    assert told.status == 2
+    assert "exists already" in told.err
+    assert "--resume" not in told.err
+
+
+def test_published_tables_are_shown(run: Run):
+    told = run("show", "tables")
+    assert told.status == 0, told.err
+    assert "peng_2018" in told.out
+    told = run("show", "table", "peng_2018")
+    assert "mass ×[0.25, 4]" in told.out
+    told = run("show", "tables", "pang_2018")
+    assert told.status == 2
+    assert "Nearest: 'peng_2018'" in told.err
 
 
 def test_tasks_are_shown(run: Run):

@@ -56,7 +56,7 @@ def play(
     """One episode everywhere, from a fresh beginning."""
     recorder = _Recorder(worlds) if with_trace else None
     count = worlds.world_count
-    worlds.chance.rewind()
+    worlds.rewind()
     observations = worlds.reset()
     wire.begin()
     score, steps = np.zeros(count), np.zeros(count, dtype=np.int64)

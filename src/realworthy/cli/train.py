@@ -10,6 +10,8 @@ from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
 from realworthy.cli.numbers import AnyCount, AnyNumber, Seed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from realworthy.learning.train import Progress, Training, TrainSettings
     from realworthy.tasks.evaluate import Evaluation
     from realworthy.tasks.variety import Variety
@@ -40,6 +42,14 @@ class Train:
         Literal["preset", "belief", "none"], tyro.conf.arg(help_behavior_hint="")
     ] = "preset"
     """How worlds differ: as the preset says, by the twin's belief, or not at all."""
+    table: str = ""
+    """Published ranges in place of the preset's; realworthy show tables lists them."""
+    grow: Annotated[
+        Literal["at_once", "success", "automatic"],
+        tyro.conf.arg(help_behavior_hint=""),
+    ] = "at_once"
+    """How worlds come to differ so: from the start; as episodes succeed; or each number
+    by itself, as far as the policy copes."""
     worlds: AnyCount = None
     """Worlds that practise at once; by default as the preset says."""
     seed: Seed = 0
@@ -51,7 +61,8 @@ class Train:
     device: str = "cpu"
     """Where to learn and simulate: cpu, cuda, cuda:1."""
     resume: Flag = False
-    """Go on with an interrupted run; other options are as they were."""
+    """Go on with an interrupted run as it was; or further than it should have gone:
+    --minutes, --steps, --target."""
     json: JsonFile = None
     """Also write the result, for programs."""
     report: ReportFile = None
@@ -66,10 +77,7 @@ class Train:
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             found = self._train()
-            if self.report is not None:
-                from realworthy.reports.training import write_training
-
-                write_training(found[0], self.report, overwrite=self.overwrite)
+            self._write_pages(found)
             trees = [to_tree(training) for training in found]
             save(trees[0] if len(trees) == 1 else _summarise(trees))
         for training in found:
@@ -78,9 +86,20 @@ class Train:
             print_seeds(found)
         return 0
 
+    def _write_pages(self, found: "list[Training]") -> None:
+        """In the folder of each run, and where it was asked for."""
+        from realworthy.reports.training import write_training
+
+        for training in found:
+            write_training(training, training.folder.report, overwrite=True)
+        if self.report is not None and self.report != found[0].folder.report:
+            write_training(found[0], self.report, overwrite=self.overwrite)
+
     def _check(self) -> None:
         from realworthy.errors import RealworthyError
 
+        if self.worlds is not None and self.worlds < 1:
+            raise RealworthyError(f"--worlds {self.worlds} leaves none to practise in.")
         if self.seeds < 1:
             raise RealworthyError(f"--seeds {self.seeds} makes no run.")
         if self.resume and (self.seeds > 1 or self.ray):
@@ -98,7 +117,7 @@ class Train:
     def _train(self) -> "list[Training]":
         from realworthy.cli.progress import following
         from realworthy.learning.sweep import train_many
-        from realworthy.learning.train import resume, train
+        from realworthy.learning.train import train
 
         with following(f"Training {self.task}") as show:
 
@@ -106,7 +125,7 @@ class Train:
                 show(progress.done, describe(progress))
 
             if self.resume:
-                return [resume(self.output, follow=follow)]
+                return [self._resume(follow)]
             if self.seeds == 1:
                 settings = self._settings(self.seed)
                 return [train(settings, output=self.output, follow=follow)]
@@ -119,8 +138,27 @@ class Train:
             )
             return list(found.values())
 
+    def _resume(self, follow: "Callable[[Progress], None]") -> "Training":
+        from realworthy.errors import RealworthyError
+        from realworthy.learning.runs import RunFolder
+        from realworthy.learning.train import TrainSettings, resume
+
+        began = RunFolder(self.output).read_settings(TrainSettings)
+        if began.task != self.task:
+            raise RealworthyError(
+                f"'{self.output}' is a run of task '{began.task}', not '{self.task}'.",
+                hint=f"realworthy train {began.task} --resume --output {self.output}",
+            )
+        return resume(
+            self.output,
+            minutes=self.minutes,
+            steps=self.steps,
+            target=self.target,
+            follow=follow,
+        )
+
     def _settings(self, seed: int) -> "TrainSettings":
-        from realworthy.learning.presets import Randomize, find_preset
+        from realworthy.learning.presets import Grow, Randomize, find_preset
         from realworthy.learning.train import TrainSettings
         from realworthy.tasks.catalogue import check_task
 
@@ -131,6 +169,8 @@ class Train:
             task=self.task,
             twin=self.twin,
             randomize=Randomize(self.randomize),
+            table=self.table,
+            grow=Grow(self.grow),
             ppo=preset.ppo(),
             world_count=self.worlds or preset.world_count,
             minutes=self.minutes if bounded else preset.minutes,

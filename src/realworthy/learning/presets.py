@@ -273,7 +273,10 @@ def _overlap(one: Parameter, other: Parameter) -> bool:
 def apply_published(task: Task, table: str) -> Tabled:
     """Ranges of a published table, with noise and pushes of the task's preset."""
     if table not in TABLES:
-        raise UnknownName("table of ranges", table, TABLES, owner="Realworthy", hint="")
+        hint = "All: realworthy show tables"
+        raise UnknownName(
+            "table of ranges", table, TABLES, owner="Realworthy", hint=hint
+        )
     preset = find_preset(task.name).randomize(task.twin)
     tabled = apply_table(TABLES[table], task.twin, period=task.period)
     how = tabled.randomization

@@ -35,6 +35,11 @@ class RunFolder:
         return self.path / "policy.onnx"
 
     @property
+    def report(self) -> Path:
+        """A page about it, for people."""
+        return self.path / "report.html"
+
+    @property
     def metrics(self) -> Path:
         """Folder of TensorBoard's files."""
         return self.path / "tensorboard"

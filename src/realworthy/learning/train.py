@@ -198,6 +198,7 @@ def train(
     """
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
+    _build_growth(settings, spread)  # refuses what cannot grow before a folder is made
     folder, team = RunFolder(output), join_team(settings.device)
     team.share(lambda: folder.begin(settings))
     with _minding_memory(settings, folder):

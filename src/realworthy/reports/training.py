@@ -209,6 +209,7 @@ class TrainingView:
             columns=("file", "holds"),
             rows=(
                 (folder.policy.name, "the best policy, with its contract"),
+                (folder.report.name, "this page"),
                 (folder.settings.name, "what was asked for, resolved, with versions"),
                 ("checkpoints/", "the best and the latest weights, for --resume"),
                 (f"{folder.metrics.name}/", "every update, for TensorBoard"),
