@@ -6,22 +6,22 @@ import pytest
 import torch
 
 from realworthy.learning import ars
-from realworthy.learning.ars import Ars, ArsSettings, compute_ars_step
-from realworthy.learning.candidates import PairScores
-from realworthy.learning.learner import BadSettings
-from tests.learning.toys import CartPole
+from realworthy.learning.ars import Ars, ArsMetrics, ArsSettings, compute_ars_step
+from realworthy.learning.candidates import Normalisation, PairScores
+from realworthy.learning.learner import BadSettings, Learner
+from tests.learning.toys import Brink, CartPole
 
 
-def measure_steps(learner: Ars) -> float:
-    """Mean length of an episode in 50 other worlds."""
-    environment = CartPole(50, seed=77)
+def measure_steps(learner: Learner) -> float:
+    """Mean length of an episode in 100 other worlds."""
+    environment = CartPole(100, seed=77)
     observations = environment.reset()
-    alive, total = torch.ones(50, dtype=torch.bool), 0
+    alive, total = torch.ones(100, dtype=torch.bool), 0
     for _ in range(500):
         total += alive.sum().item()
         step = environment.step(learner.act(observations))
         observations, alive = step.observations, alive & ~step.done
-    return total / 50
+    return total / 100
 
 
 def train(settings: ArsSettings, seed: int, count: int) -> float:
@@ -70,6 +70,49 @@ def test_step_is_worked_by_hand():
     want = math.sqrt(((3 - 2.5) ** 2 + (1 - 2.5) ** 2 + (1 - 2.5) ** 2 + 2.5**2) / 4)
     assert spread.item() == pytest.approx(want)
     torch.testing.assert_close(step, torch.tensor([2.0, -4.0]) / (2 * want))
+
+
+DIRECTIONS = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, -4.0], [3.0, 3.0]])
+"""On the brink they are worth ±1, ±2 and ∓3; the last diverges on one side alone."""
+
+
+def follow(directions: torch.Tensor, *, kept: int) -> tuple[torch.Tensor, ArsMetrics]:
+    """Weights after one update from zero along given directions of unit noise."""
+    environment = Brink(len(directions))
+    s = ArsSettings(directions=len(directions), kept=kept, noise=1.0, step_size=1.0)
+    s.normalisation = Normalisation.NONE
+    learner = Ars(environment, s)
+    learner._directions = directions
+    learner._scores = learner.player.play(environment, learner.weights, directions)
+    metrics = learner.update()
+    return learner.weights, metrics
+
+
+def test_a_direction_that_diverges_is_left_out():
+    """Gains are 4 and −6 of the two kept, their returns ±2 and ±3."""
+    found, metrics = follow(DIRECTIONS, kept=2)
+    want = torch.tensor([-6.0, 8.0 + 24.0]) / (2 * math.sqrt(6.5))
+    torch.testing.assert_close(found, want)
+    assert torch.equal(found, follow(DIRECTIONS[:3], kept=2)[0])
+    assert metrics.mean == pytest.approx(-10)
+    assert metrics.best == pytest.approx(-7)
+    assert metrics.invalid_direction_count == 1
+
+
+def test_fewer_valid_directions_than_kept_are_all_followed():
+    found, metrics = follow(DIRECTIONS, kept=4)
+    want, plain = follow(DIRECTIONS[:3], kept=3)
+    torch.testing.assert_close(found, want)
+    assert metrics.spread == pytest.approx(plain.spread)
+    assert plain.invalid_direction_count == 0
+
+
+def test_nothing_is_followed_where_all_diverge():
+    found, metrics = follow(DIRECTIONS[3:], kept=1)
+    assert not found.any()
+    assert math.isnan(metrics.mean)
+    assert math.isnan(metrics.best)
+    assert metrics.invalid_direction_count == 1
 
 
 def test_a_resumed_run_is_the_same_run():

@@ -5,7 +5,12 @@ import torch
 from torch import Tensor
 
 from realworthy.errors import RealworthyError
-from realworthy.learning.candidates import FlatPolicy, Normalisation, PairPlayer
+from realworthy.learning.candidates import (
+    FlatPolicy,
+    Normalisation,
+    PairPlayer,
+    PairScores,
+)
 from realworthy.learning.learner import BadSettings
 from realworthy.tasks.environment import Step
 from tests.learning.toys import CartPole, Noise
@@ -82,6 +87,19 @@ def test_worlds_that_diverge_do_not_count():
     assert scores.valid.tolist() == [False, True, True, True] * 4
     assert scores.forward.isfinite().all()
     assert player.tally.read().invalid_count > 0
+
+
+def test_directions_that_diverge_are_in_no_mean():
+    scores = PairScores(
+        forward=torch.tensor([-3.0, 0.0, -5.0]),
+        backward=torch.tensor([-4.0, torch.nan, -2.0]),
+        valid=torch.tensor([True, False, True]),
+    )
+    assert scores.mean.item() == pytest.approx(-3.5)
+    assert scores.best.item() == -2
+    none = PairScores(scores.forward, scores.backward, torch.zeros(3, dtype=torch.bool))
+    assert none.mean.isnan()
+    assert none.best.isnan()
 
 
 def test_worlds_that_cannot_be_shared_are_refused():

@@ -130,6 +130,30 @@ class Bandit(Toy):
         return -far, torch.ones(self.world_count, dtype=torch.bool)
 
 
+class Brink(Toy):
+    """One step, worth its action less ten; above four the physics diverges."""
+
+    action_width = 1
+    widths = {"actor": 2, "critic": 2}  # noqa: RUF012
+
+    def __init__(self, world_count: int) -> None:
+        super().__init__(world_count, step_limit=1)
+
+    def draw(self) -> Tensor:
+        return torch.ones(self.world_count, 2)
+
+    def look(self) -> Observations:
+        return {"actor": self.state, "critic": self.state}
+
+    def move(self, action: Tensor) -> tuple[Tensor, Tensor]:
+        self.broken = action[:, 0] > 4
+        reward = torch.where(self.broken, torch.nan, action[:, 0] - 10)
+        return reward, torch.ones(self.world_count, dtype=torch.bool)
+
+    def is_invalid(self) -> Tensor:
+        return self.broken
+
+
 class Recall(Toy):
     """A cue of ±1 is seen at the first step and asked for at the last."""
 

@@ -61,9 +61,11 @@ class ArsMetrics:
     rollout: RolloutMetrics
     """What the worlds brought."""
     mean: float
-    """Return of an episode, over all directions."""
+    """Return of an episode, over all valid directions; NaN if there are none."""
     best: float
-    """Return of the best direction."""
+    """Return of the best valid direction; NaN if there are none."""
+    invalid_direction_count: int
+    """Directions in which the physics diverged on a side; they are not followed."""
     spread: float
     """Standard deviation of the returns that were followed."""
     step: float
@@ -116,12 +118,14 @@ class Ars(Learner):
         )
         step = self.settings.step_size * step
         self.weights = self.weights + step
-        both = torch.stack([scores.forward, scores.backward])
-        numbers = torch.stack([both.mean(), both.max(), spread, step.norm()]).tolist()
+        invalid = (~scores.valid).sum()
+        seen = [scores.mean, scores.best, spread, step.norm(), invalid]
+        numbers = torch.stack(seen).tolist()
         return ArsMetrics(
             rollout=self.player.tally.read(),
             mean=numbers[0],
             best=numbers[1],
+            invalid_direction_count=int(numbers[4]),
             spread=numbers[2],
             step=numbers[3],
         )

@@ -79,6 +79,19 @@ class PairScores:
     valid: Tensor
     """bool: the physics held in at least one world of each."""
 
+    @property
+    def mean(self) -> Tensor:
+        """Over both sides of valid directions; NaN if there are none."""
+        total = torch.where(self.valid, self.forward + self.backward, 0.0).sum()
+        return total / (2 * self.valid.sum())
+
+    @property
+    def best(self) -> Tensor:
+        """Of both sides of valid directions; NaN if there are none."""
+        best = torch.maximum(self.forward, self.backward)
+        best = torch.where(self.valid, best, -torch.inf).max()
+        return torch.where(self.valid.any(), best, torch.nan)
+
 
 class PairPlayer:
     """Plays weights plus and minus directions: world i plays direction i // k.

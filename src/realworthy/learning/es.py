@@ -78,9 +78,11 @@ class EsMetrics:
     rollout: RolloutMetrics
     """What the worlds brought."""
     mean: float
-    """Return of an episode, over all directions."""
+    """Return of an episode, over all valid directions; NaN if there are none."""
     best: float
-    """Return of the best direction."""
+    """Return of the best valid direction; NaN if there are none."""
+    invalid_direction_count: int
+    """Directions in which the physics diverged on a side; nothing is learned there."""
     gradient: float
     """Norm of the estimate, of ranks."""
 
@@ -123,18 +125,20 @@ class Es(Learner):
         if scores is None:
             raise NothingCollected
         self._scores = None
-        both = torch.stack([scores.forward, scores.backward])
-        ranks = centre_ranks(both)
-        gain = torch.where(scores.valid, ranks[0] - ranks[1], 0.0)
-        count = scores.valid.sum().clamp(min=1)
-        gradient = gain @ self._draws / (2 * s.sigma * count)
-        self.weights.grad = -gradient
-        self.optimiser.step()
-        numbers = torch.stack([both.mean(), both.max(), gradient.norm()]).tolist()
+        valid = scores.valid
+        ranks = centre_ranks(torch.stack([scores.forward, scores.backward])[:, valid])
+        count = ranks.shape[1]
+        gain = ranks[0] - ranks[1]
+        gradient = gain @ self._draws[valid] / (2 * s.sigma * max(1, count))
+        if count:
+            self.weights.grad = -gradient
+            self.optimiser.step()
+        numbers = torch.stack([scores.mean, scores.best, gradient.norm()]).tolist()
         return EsMetrics(
             rollout=self.player.tally.read(),
             mean=numbers[0],
             best=numbers[1],
+            invalid_direction_count=len(valid) - count,
             gradient=numbers[2],
         )
 
