@@ -57,6 +57,13 @@ def test_ranks_are_centred():
     torch.testing.assert_close(ranks, torch.tensor([[-1 / 6, -0.5], [0.5, 1 / 6]]))
 
 
+def test_equal_values_share_a_rank():
+    ranks = centre_ranks(torch.tensor([[5.0, 1.0], [5.0, 9.0], [5.0, 0.0]]))
+    want = torch.tensor([[0.1, -0.3], [0.1, 0.5], [0.1, -0.5]])
+    torch.testing.assert_close(ranks, want)
+    assert not centre_ranks(torch.full((2, 16), 500.0)).any()
+
+
 def build(seed: int = 0) -> tuple[Es, CartPole]:
     environment = CartPole(32, seed=seed)
     s = EsSettings(pairs=16, sigma=0.3, learning_rate=0.2, widths=(8,), warm_up=30)

@@ -46,9 +46,15 @@ def es_gradient(
 
 
 def centre_ranks(values: Tensor) -> Tensor:
-    """Ranks of all values, spread evenly over −0.5…0.5: outliers count no more."""
-    ranks = values.flatten().argsort().argsort().to(torch.float32)
-    return (ranks / max(1, values.numel() - 1) - 0.5).view_as(values)
+    """Ranks of all values, spread evenly over −0.5…0.5: outliers count no more.
+
+    Equal values share a rank: what brought the same is not told apart.
+    """
+    flat = values.flatten()
+    below = (flat < flat[:, None]).sum(1)
+    others = (flat == flat[:, None]).sum(1) - 1
+    ranks = below + 0.5 * others
+    return (ranks / max(1, len(flat) - 1) - 0.5).view_as(values)
 
 
 @dataclass(kw_only=True, slots=True)
