@@ -175,7 +175,6 @@ def test_cart_pole_is_balanced_with_most_seeds():
     assert sorted(found)[1] >= 450
 
 
-@pytest.mark.slow
 def test_returns_of_other_directions_teach_nothing():
     """Sabotage: what each direction brought is given to its neighbour."""
     found = [train(*build(seed), shift=1) for seed in range(3)]

@@ -1,6 +1,8 @@
 """PPO on tasks whose answers are known, and broken on purpose."""
 
 from collections.abc import Callable
+from functools import cache
+from statistics import median
 
 import pytest
 import torch
@@ -84,7 +86,8 @@ def test_step_size_holds_the_divergence_near_its_target():
     assert (learner.act(environment.reset())[0] - best).abs().max() < 0.1
 
 
-def learn_recall(recurrent: RecurrentKind | None, count: int) -> float:
+@cache
+def learn_recall(recurrent: RecurrentKind | None) -> Ppo:
     environment = Recall(128)
     s = ppo.small()
     s.horizon = 32
@@ -93,19 +96,36 @@ def learn_recall(recurrent: RecurrentKind | None, count: int) -> float:
     s.recurrent_width = 32
     s.actor_widths = s.critic_widths = (32,)
     learner = Ppo(environment, s)
-    train(learner, environment, count)
-    other = Recall(1000, seed=9)
+    train(learner, environment, 120)
+    return learner
+
+
+def measure_recall(learner: Ppo, *, forgets: bool = False) -> float:
+    """Share of 1,000 other cues that are recalled; memory may be lost at each step."""
     memory = learner.remember(1000)
-    return evaluate(other, lambda seen: learner.act(seen, memory))[1]
+
+    def act(seen: dict[str, Tensor]) -> Tensor:
+        memory.forget(torch.full((1000,), forgets))
+        return learner.act(seen, memory)
+
+    return evaluate(Recall(1000, seed=9), act)[1]
 
 
 @pytest.mark.slow
-def test_memory_recalls_what_was_seen_long_ago():
-    assert learn_recall(RecurrentKind.LSTM, 120) >= 0.95
+@pytest.mark.parametrize("kind", RecurrentKind)
+def test_memory_recalls_what_was_seen_long_ago(kind: RecurrentKind):
+    assert measure_recall(learn_recall(kind)) >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RecurrentKind)
+def test_what_is_forgotten_is_not_recalled(kind: RecurrentKind):
+    """Sabotage: the policies that recall, with nothing held from step to step."""
+    assert measure_recall(learn_recall(kind), forgets=True) <= 0.55
 
 
 def test_without_memory_recall_is_chance():
-    assert learn_recall(None, 15) <= 0.6
+    assert measure_recall(learn_recall(None)) <= 0.55
 
 
 PENDULUM_RANDOM, PENDULUM_REFERENCE = -210.8, -37.1
@@ -197,3 +217,60 @@ def test_a_critic_that_sees_more_explains_more():
 
     assert learn(is_seen=True) >= 0.95
     assert learn(is_seen=False) <= 0.1
+
+
+class Guessed(Pendulum):
+    """Mass and gravity differ from episode to episode; who judges may see them."""
+
+    def __init__(self, world_count: int, *, is_seen: bool, seed: int) -> None:
+        self.is_seen = is_seen
+        super().__init__(world_count, seed=seed, spread=True)
+
+    def look(self) -> dict[str, Tensor]:
+        seen = super().look()
+        seen["critic"][:, 3:] *= self.is_seen
+        return seen
+
+
+@torch.no_grad()
+def measure_critic(learner: Ppo, environment: Guessed) -> tuple[float, float]:
+    """Mean return, and the share of the variance of discounted returns explained."""
+    observations = environment.reset()
+    hidden = learner.critic.network.initial_hidden(environment.world_count)
+    values, rewards = [], []
+    for _ in range(environment.step_limit):
+        values.append(learner.critic(observations["critic"], hidden)[0])
+        step = environment.step(learner.act(observations))
+        rewards.append(step.reward)
+        observations = step.observations
+    returns = torch.stack(rewards)
+    total = returns.sum(0).mean().item()
+    for t in reversed(range(len(returns) - 1)):
+        returns[t] += 0.98 * returns[t + 1]
+    error = returns - torch.stack(values)
+    return total, (1 - error.var() / returns.var()).item()
+
+
+@pytest.mark.slow
+def test_a_critic_that_sees_what_is_hidden_judges_better():
+    """Mass ± 50 %, gravity ± 20 %: medians of five seeds on 200 other pendulums.
+
+    Of returns over whole episodes it explains about 0.05 more. Returns that lean on the
+    critic itself, as in the metrics of an update, do not tell the two apart.
+    """
+
+    def learn(*, is_seen: bool) -> tuple[float, float]:
+        found = []
+        for seed in range(5):
+            environment = Guessed(128, is_seen=is_seen, seed=seed)
+            learner = Ppo(environment, pendulum_settings(), seed=seed)
+            train(learner, environment, 60)
+            other = Guessed(200, is_seen=is_seen, seed=99)
+            found.append(measure_critic(learner, other))
+        totals, explained = zip(*found, strict=True)
+        return median(totals), median(explained)
+
+    total, explained = learn(is_seen=True)
+    blind_total, blind_explained = learn(is_seen=False)
+    assert explained >= blind_explained + 0.02
+    assert total >= blind_total
