@@ -16,6 +16,7 @@ test: $(READY)         ## the suite, on all cores; one thread for each worker
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow and not robot"
 
 test-slow: $(READY)    ## proofs that take minutes
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[ray]"
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "slow"
 
 check: $(READY)        ## format, lint, types, import layers

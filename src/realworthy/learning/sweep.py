@@ -1,10 +1,11 @@
 """Several runs: one after the other here, or side by side through Ray."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from realworthy.errors import MissingExtra
+from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.learning.train import Progress, Training, TrainSettings, train
 
 
@@ -18,7 +19,8 @@ def train_many(
     """Name → what came of each run, in folders of their names under `output`.
 
     `with_ray` hands them to the Ray cluster at `RAY_ADDRESS`, or to one on this
-    machine; its machines must share the folder. `follow` sees runs that are made here.
+    machine; its machines must share the folder, and each run has one processor. `follow`
+    sees runs that are made here.
     """
     folder = Path(output)
     if with_ray:
@@ -43,11 +45,25 @@ def _train_with_ray(
     gpus = any(settings.device.startswith("cuda") for settings in runs.values())
     remote = ray.remote(num_cpus=1, num_gpus=1 if gpus else 0)(_train_one)
     waiting = {
-        name: remote.remote(settings, str(folder / name))
+        name: remote.remote(
+            replace(settings, thread_count=settings.thread_count or 1),
+            str(folder / name),
+        )
         for name, settings in runs.items()
     }
-    found = ray.get(list(waiting.values()))
-    return dict(zip(waiting, found, strict=True))
+    found, failed = {}, {}
+    for name, run in waiting.items():
+        try:
+            found[name] = ray.get(run)
+        except ray.exceptions.RayError as error:
+            failed[name] = str(error).strip().splitlines()[-1]
+    if failed:
+        told = "; ".join(f"{name}: {why}" for name, why in failed.items())
+        raise RealworthyError(
+            f"{len(failed)} of {len(runs)} runs failed. {told}",
+            hint=f"The others are in '{folder}'.",
+        )
+    return found
 
 
 def _train_one(settings: TrainSettings, output: str) -> Training:
