@@ -188,7 +188,7 @@ def _run_on_ray(
             "Ray is not installed.", hint="Try: pip install 'realworthy[ray]'"
         ) from None
     ray.init(ignore_reinit_error=True, log_to_driver=False, include_dashboard=False)
-    do = ray.remote(num_cpus=1)(lambda errand: errand.do())
+    do = ray.remote(num_cpus=1)(lambda errand: errand.do())  # pyright: ignore
     tasks = {do.remote(errand): errand.part for errand in _pack(examination, parts)}
     while tasks:
         ready, _ = ray.wait(list(tasks), num_returns=1)

@@ -19,8 +19,8 @@ def train_many(
     """Name → what came of each run, in folders of their names under `output`.
 
     `with_ray` hands them to the Ray cluster at `RAY_ADDRESS`, or to one on this
-    machine; its machines must share the folder, and each run has one processor. `follow`
-    sees runs that are made here.
+    machine; its machines must share the folder, and each run has one processor.
+    `follow` sees runs that are made here.
     """
     folder = Path(output)
     if with_ray:
@@ -38,6 +38,7 @@ def _train_with_ray(
 ) -> dict[str, Training]:
     try:
         import ray  # pyright: ignore[reportMissingImports]
+        from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra("ray", "ray", need="Training with Ray") from None
 
@@ -55,7 +56,7 @@ def _train_with_ray(
     for name, run in waiting.items():
         try:
             found[name] = ray.get(run)
-        except ray.exceptions.RayError as error:
+        except RayError as error:
             failed[name] = str(error).strip().splitlines()[-1]
     if failed:
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
