@@ -21,7 +21,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 from walking import build_worlds
 
-STEPS = 16_384
+STEPS = 8192
 WAYS = ((DummyVecEnv, 8), (SubprocVecEnv, 2), (SubprocVecEnv, 8), (SubprocVecEnv, 16))
 
 

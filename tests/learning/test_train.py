@@ -303,7 +303,17 @@ def test_a_run_does_not_go_on_in_other_worlds(tmp_path: Path):
     with pytest.raises(RealworthyError, match="were others"):
         resume(tmp_path / "run", task=lambda: PendulumSwingUp(heavier))
     with pytest.raises(RealworthyError, match="were others"):
-        resume(tmp_path / "run", randomization=Randomization(noise=2.0))
+        resume(tmp_path / "run", steps=999, randomization=Randomization(noise=2.0))
+    assert RunFolder(tmp_path / "run").read_settings(TrainSettings) == settings(1)
+
+
+def test_a_checkpoint_of_an_older_version_says_so(tmp_path: Path):
+    folder = train(settings(1), output=tmp_path / "run").folder
+    old = folder.load(LATEST)
+    del old["worlds_like"]
+    folder.save(LATEST, old)
+    with pytest.raises(RealworthyError, match="written by an older version"):
+        resume(tmp_path / "run")
 
 
 def test_a_resumed_run_looks_when_the_whole_one_would(tmp_path: Path, monkeypatch):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
-from realworthy.errors import RealworthyError, Unwritable
+from realworthy.errors import BadFile, RealworthyError, Unwritable
 from realworthy.gap.intervals import Interval
 from realworthy.learning.board import Board
 from realworthy.learning.distributed import Team, join_team, share_weights
@@ -231,11 +231,11 @@ def resume(
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
     team = join_team(settings.device)
-    if told:
-        team.share(lambda: folder.change(settings))
     with _minding_memory(settings, folder):
         run = _Run(build, folder, settings, spread, team, remarks)
         run.restore()
+        if told:
+            team.share(lambda: folder.change(settings))
         run.learn(follow or _ignore)
         return team.share(run.finish)
 
@@ -395,6 +395,9 @@ class _Run:
     def restore(self) -> None:
         """Goes on from the last checkpoint."""
         state = self.folder.load(self._latest)
+        if "worlds_like" not in state:
+            path = self.folder.checkpoint(self._latest)
+            raise BadFile(path, "it was written by an older version of Realworthy.")
         if state["worlds_like"] != self._fingerprint():
             raise RealworthyError(
                 f"The worlds of '{self.folder.path}' were others: the twin, the task or"
