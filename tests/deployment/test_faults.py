@@ -197,7 +197,7 @@ def test_an_exception_inside_run_reaches_the_safe_pose(
     )
 
     def say(step: int, seen: np.ndarray) -> np.ndarray:
-        if step == 40:
+        if step == 10:
             raise error("from within")
         return np.full(len(examples.ARM), 0.3)
 
