@@ -197,7 +197,7 @@ def test_an_exception_inside_run_reaches_the_safe_pose(
     )
 
     def say(step: int, seen: np.ndarray) -> np.ndarray:
-        if step == 10:
+        if step == 20:
             raise error("from within")
         return np.full(len(examples.ARM), 0.3)
 
@@ -209,7 +209,7 @@ def test_an_exception_inside_run_reaches_the_safe_pose(
     log = np.load(tmp_path / "t" / "trial_1.log.npz")
     assert log["command"][-1] == pytest.approx(examples.ARM_POSE, abs=1e-9)
     assert np.abs(log["position"][-1] - examples.ARM_POSE).max() < 0.2
-    assert list(log["phase"]).count("run") == 40
+    assert list(log["phase"]).count("run") == 20
 
 
 @pytest.mark.slow
