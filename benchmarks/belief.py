@@ -22,7 +22,8 @@ from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.identification.calibrate import calibrate
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
-from realworthy.learning.train import TrainSettings, train
+from realworthy.learning.train import train
+from realworthy.learning.training import TrainSettings
 from realworthy.parameters.draws import Draws
 from realworthy.realities import Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording

@@ -32,7 +32,7 @@ def walk(worlds: TaskWorlds, act: Callable[[Observations], Tensor]) -> dict[str,
     """How one whole episode of every world went: errors RMS, share of falls."""
     task = worlds.task
     assert isinstance(task, QuadrupedVelocity)
-    worlds.chance.rewind()
+    worlds.rewind()
     observations = worlds.reset()
     task.tally.restart()
     fell = torch.zeros(worlds.world_count, dtype=torch.bool, device=worlds.device)

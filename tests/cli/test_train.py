@@ -86,6 +86,12 @@ def test_a_run_goes_on_as_its_own_task_and_further(run: Run, tmp_path: Path):
     told = run("train", "cartpole_balance", "--output", "r", "--resume")
     assert told.status == 2
     assert "'r' is a run of task 'pendulum', not 'cartpole_balance'" in told.err
+    told = run("train", "pendulum", "--output", "r", "--resume", "--seed", "4")
+    assert told.status == 2
+    assert "--seed 4 was asked for, but the run in 'r' has 0" in told.err
+    told = run("train", "pendulum", "--output", "r", "--resume", "--steps", "100")
+    assert told.status == 2
+    assert "has met its steps, 100" in told.err
     more = ("--resume", "--steps", "1024", "--json", "r.json")
     told = run("train", "pendulum", "--output", "r", *more)
     assert told.status == 0, told.err

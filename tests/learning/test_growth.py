@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from realworthy.errors import RealworthyError
 from realworthy.learning.growth import AtOnce, Automatic, BySuccess, ByTime
 from realworthy.learning.ppo import Ppo, small
 from realworthy.parameters import (
@@ -100,6 +101,19 @@ def test_each_number_goes_as_far_as_the_policy_copes():
         max(1 - 3 * asked, space["pendulum.mass"].lower / mass), abs=0.02
     )
     assert ends["joint.damping"][1] / damping > 8
+    assert "Practice grew to" in growth.words
+    assert "'pendulum.mass'" in growth.words  # the least, of these two
+
+
+def test_nothing_cannot_grow():
+    for kind in (Automatic, BySuccess):
+        with pytest.raises(RealworthyError, match="nothing of e differs"):
+            kind(Randomization())
+    wanted = build_wanted()
+    assert wanted.belief is not None
+    fixed = Randomization(belief=IndependentBelief(wanted.belief.space, {}))
+    with pytest.raises(RealworthyError, match="nothing of e differs"):
+        Automatic(fixed)
 
 
 def test_what_goes_on_from_a_state_goes_the_same_way():

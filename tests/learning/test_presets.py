@@ -27,7 +27,7 @@ def test_a_gpu_gets_more_worlds_for_the_same_target() -> None:
 
 def pay(worlds: TaskWorlds, act: Controller, discount: float) -> Tensor:
     """(worlds,) discounted return of whole first episodes."""
-    worlds.chance.rewind()
+    worlds.rewind()
     worlds.reset()
     total, worth = torch.zeros(worlds.world_count), 1.0
     running = torch.ones(worlds.world_count)

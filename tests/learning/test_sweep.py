@@ -7,7 +7,7 @@ import torch
 
 from realworthy.learning.ppo import small
 from realworthy.learning.sweep import train_many
-from realworthy.learning.train import TrainSettings
+from realworthy.learning.training import TrainSettings
 
 
 def make_runs() -> dict[str, TrainSettings]:

@@ -18,7 +18,8 @@ from realworthy.learning import train as training_module
 from realworthy.learning.ppo import Ppo, PpoSettings, small
 from realworthy.learning.presets import PRESETS, Grow, Randomize, choose_randomization
 from realworthy.learning.runs import BEST, LATEST, RunFolder
-from realworthy.learning.train import Progress, Training, TrainSettings, resume, train
+from realworthy.learning.train import resume, train
+from realworthy.learning.training import Progress, Training, TrainSettings
 from realworthy.policies.policy import load_policy
 from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import TASKS

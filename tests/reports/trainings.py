@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from realworthy.learning.runs import RunFolder
-from realworthy.learning.train import Look, Training
+from realworthy.learning.training import Look, Training
 from realworthy.tasks.evaluate import Evaluation
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.randomization import Pushes
@@ -107,6 +107,7 @@ def make_training(folder: Path | str = "runs/walk", **changes: object) -> Traini
         task="quadruped",
         twin="quadruped",
         variety=VARIETY,
+        grown="",
         looks=make_looks(30),
         step_count=737_280,
         seconds=613.7,

@@ -62,8 +62,9 @@ class Subject:
     @cached_property
     def belief(self) -> Belief | None:
         """What e may be: a calibrated twin's belief, or the task's own ranges."""
-        how = choose_randomization(self.task, self.twin, Randomize.PRESET)
-        return how.belief
+        is_calibrated = self.twin.belief_text is not None
+        how = Randomize.BELIEF if is_calibrated else Randomize.PRESET
+        return choose_randomization(self.task, self.twin, how).belief
 
     @property
     def is_costly(self) -> bool:

@@ -1,5 +1,6 @@
 """`realworthy train`: a policy for a task, learned in worlds that differ."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,7 +13,7 @@ from realworthy.cli.numbers import AnyCount, AnyNumber, Seed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from realworthy.learning.train import Progress, Training, TrainSettings
+    from realworthy.learning.training import Progress, Training, TrainSettings
     from realworthy.tasks.evaluate import Evaluation
     from realworthy.tasks.variety import Variety
 
@@ -61,8 +62,8 @@ class Train:
     device: str = "cpu"
     """Where to learn and simulate: cpu, cuda, cuda:1."""
     resume: Flag = False
-    """Go on with an interrupted run as it was; or further than it should have gone:
-    --minutes, --steps, --target."""
+    """Go on with an interrupted run as it was, or further: --minutes and --steps, of
+    the whole run, and --target take the place of its own."""
     json: JsonFile = None
     """Also write the result, for programs."""
     report: ReportFile = None
@@ -74,26 +75,38 @@ class Train:
         from realworthy.cli.output import check_report, json_file
 
         self._check()
+        if os.environ.get("RANK", "0") != "0":  # of torchrun; the first one reports
+            self._train()
+            return 0
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             found = self._train()
-            self._write_pages(found)
             trees = [to_tree(training) for training in found]
             save(trees[0] if len(trees) == 1 else _summarise(trees))
         for training in found:
             print_training(training)
         if len(found) > 1:
             print_seeds(found)
+        self._write_pages(found)
         return 0
 
     def _write_pages(self, found: "list[Training]") -> None:
         """In the folder of each run, and where it was asked for."""
+        from realworthy.cli.printing import emit_note
+        from realworthy.errors import Unwritable
         from realworthy.reports.training import write_training
 
+        asked = None if self.report is None else self.report.resolve()
         for training in found:
-            write_training(training, training.folder.report, overwrite=True)
-        if self.report is not None and self.report != found[0].folder.report:
-            write_training(found[0], self.report, overwrite=self.overwrite)
+            own = training.folder.report
+            try:
+                write_training(training, own, overwrite=True)
+            except Unwritable as error:
+                if own.resolve() == asked:
+                    raise
+                emit_note(f"Warning: {error.problem}", style="yellow")
+        if asked is not None and asked != found[0].folder.report.resolve():
+            write_training(found[0], asked, overwrite=self.overwrite)
 
     def _check(self) -> None:
         from realworthy.errors import RealworthyError
@@ -141,7 +154,8 @@ class Train:
     def _resume(self, follow: "Callable[[Progress], None]") -> "Training":
         from realworthy.errors import RealworthyError
         from realworthy.learning.runs import RunFolder
-        from realworthy.learning.train import TrainSettings, resume
+        from realworthy.learning.train import resume
+        from realworthy.learning.training import TrainSettings
 
         began = RunFolder(self.output).read_settings(TrainSettings)
         if began.task != self.task:
@@ -149,6 +163,7 @@ class Train:
                 f"'{self.output}' is a run of task '{began.task}', not '{self.task}'.",
                 hint=f"realworthy train {began.task} --resume --output {self.output}",
             )
+        self._check_same(began)
         return resume(
             self.output,
             minutes=self.minutes,
@@ -157,9 +172,31 @@ class Train:
             follow=follow,
         )
 
+    def _check_same(self, began: "TrainSettings") -> None:
+        """Raises where something was asked for that a run cannot change."""
+        from realworthy.errors import RealworthyError
+
+        asked = {
+            "--twin": (self.twin, "", began.twin),
+            "--randomize": (self.randomize, "preset", began.randomize.value),
+            "--table": (self.table, "", began.table),
+            "--grow": (self.grow, "at_once", began.grow.value),
+            "--worlds": (self.worlds, None, began.world_count),
+            "--seed": (self.seed, 0, began.seed),
+            "--device": (self.device, "cpu", began.device),
+        }
+        for option, (value, default, old) in asked.items():
+            if value not in (default, old):
+                kept = "none" if old == "" else old
+                raise RealworthyError(
+                    f"{option} {value} was asked for, but the run in '{self.output}' "
+                    f"has {kept}, and goes on as it was.",
+                    hint=f"Leave {option} out, or begin another run.",
+                )
+
     def _settings(self, seed: int) -> "TrainSettings":
         from realworthy.learning.presets import Grow, Randomize, find_preset
-        from realworthy.learning.train import TrainSettings
+        from realworthy.learning.training import TrainSettings
         from realworthy.tasks.catalogue import check_task
 
         check_task(self.task)
@@ -187,7 +224,7 @@ def describe(progress: "Progress") -> str:
     """Where training stands, in a line."""
     parts = [f"reward {progress.metrics.rollout.reward:.3g}"]
     if progress.evaluation is not None:
-        parts.append(f"success {progress.evaluation.success:.0%}")
+        parts.append(f"success {progress.evaluation.least_success:.0%}")
     parts.append(f"{progress.step_count:,} steps, {progress.steps_per_second:,.0f}/s")
     if 0 < progress.done < 1:
         left = progress.seconds * (1 - progress.done) / progress.done
@@ -207,6 +244,7 @@ def to_tree(training: "Training") -> dict[str, object]:
         "evaluation": _judge_tree(training.evaluation),
         "at_nominal": _judge_tree(training.at_nominal),
         "variety": _variety_tree(training.variety),
+        "grown": training.grown,
         "looks": [
             {
                 "steps": look.step_count,
@@ -270,11 +308,13 @@ def print_training(training: "Training") -> None:
         emit_note(f"Warning: {warning}", style="yellow")
     judged = training.evaluation
     low, high = judged.success_interval
-    emit_heading(
-        str(training.folder.policy),
-        f"Succeeds in {judged.success:.1%} of {judged.episode_count} unseen episodes "
-        f"({low:.1%} … {high:.1%}).",
-    )
+    said = "No unseen episode could be judged: the physics diverged in all."
+    if judged.episode_count:
+        said = (
+            f"Succeeds in {judged.success:.1%} of {judged.episode_count} unseen "
+            f"episodes ({low:.1%} … {high:.1%})."
+        )
+    emit_heading(str(training.folder.policy), said)
     emit_table(
         "Judged",
         ("worlds", "success", "return"),
@@ -301,6 +341,8 @@ def print_training(training: "Training") -> None:
             style="",
         )
     print_variety(training.variety)
+    if training.grown:
+        emit_note(training.grown, style="")
     emit_note(
         f"{training.step_count:,} steps in {training.seconds:.0f} s "
         f"({training.steps_per_second:,.0f} steps/s); stopped by "

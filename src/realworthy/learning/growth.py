@@ -33,6 +33,11 @@ class Growth(ABC):
     def advance(self, step_count: int) -> bool:
         """After an update; whether `now` has changed."""
 
+    @property
+    def words(self) -> str:
+        """How far it has come, in a sentence; empty where all was there at once."""
+        return ""
+
     def state_dict(self) -> dict[str, object]:
         return {}
 
@@ -66,11 +71,17 @@ class ByTime(Growth):
         self.now = ease(self._wanted, factor)
         return True
 
+    @property
+    def words(self) -> str:
+        return _describe_factor(self._factor)
+
 
 class BySuccess(Growth):
     """From a tenth as different on, more as episodes succeed, less as they fail."""
 
     def __init__(self, wanted: Randomization) -> None:
+        if wanted.is_none:
+            raise _wonder()
         self._wanted, self._curriculum = wanted, Curriculum()
         self._has_changed = False
         self.now = ease(wanted, self._curriculum.factor)
@@ -83,6 +94,10 @@ class BySuccess(Growth):
         if has_changed:
             self.now = ease(self._wanted, self._curriculum.factor)
         return has_changed
+
+    @property
+    def words(self) -> str:
+        return _describe_factor(self._curriculum.factor)
 
     def state_dict(self) -> dict[str, object]:
         return {**self._curriculum.state_dict(), "has_changed": self._has_changed}
@@ -101,19 +116,17 @@ class Automatic(Growth):
     """
 
     def __init__(self, wanted: Randomization) -> None:
-        if wanted.belief is None:
-            raise RealworthyError(
-                "Worlds were asked to grow different, but nothing of e differs.",
-                hint="Leave --grow out, or randomize by the preset or a belief.",
-            )
+        steps, limits = ({}, {}) if wanted.belief is None else _size(wanted.belief)
+        if wanted.belief is None or not steps:
+            raise _wonder()
         self._wanted, self._has_changed = wanted, False
-        steps, limits = _size(wanted.belief)
         self.box = AutomaticRandomization(
             wanted.belief.space,
             steps,
             limits=limits,
             settings=AutomaticSettings(episode_count=_EPISODES),
         )
+        self._steps = np.array([steps[name] for name in self.box.space.names])
         self.now = replace(wanted, belief=self.box.belief)
 
     def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
@@ -124,6 +137,19 @@ class Automatic(Growth):
         self.now = replace(self._wanted, belief=self.box.belief)
         return has_changed
 
+    @property
+    def words(self) -> str:
+        nominal, step = self.box.space.nominal, self._steps
+        shares = (
+            np.abs(self.box.belief.ends - nominal[:, None]) / step[:, None] / _STEPS
+        )
+        least = int(shares.max(axis=1).argmin())
+        return (
+            f"Practice grew to {np.median(shares):.0%} of the ranges asked for, by the "
+            f"median of {shares.size} ends; least with "
+            f"'{self.box.space.names[least]}', {shares[least].max():.0%}."
+        )
+
     def state_dict(self) -> dict[str, object]:
         return {**self.box.state_dict(), "has_changed": self._has_changed}
 
@@ -131,6 +157,17 @@ class Automatic(Growth):
         self._has_changed = bool(state["has_changed"])
         self.box.load_state_dict(state)
         self.now = replace(self._wanted, belief=self.box.belief)
+
+
+def _wonder() -> RealworthyError:
+    return RealworthyError(
+        "Worlds were asked to grow different, but nothing of e differs.",
+        hint="Leave --grow out, or randomize by the preset or a belief.",
+    )
+
+
+def _describe_factor(factor: float) -> str:
+    return f"Practice grew to worlds {factor:.0%} as different as asked for."
 
 
 def _size(

@@ -51,13 +51,17 @@ class RunFolder:
         """Whether a checkpoint of that name was written."""
         return self.checkpoint(checkpoint).exists()
 
-    def begin(self, settings: object) -> None:
-        """Makes the folder and writes the settings; refuses one that is in use."""
+    def check_free(self) -> None:
+        """Raises where something is there already."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             hint = "Choose another name."
-            if self.settings.exists():
+            if self.has(LATEST):
                 hint = "Choose another name, or go on with it: --resume."
             raise Unwritable(self.path, "it exists already.", hint=hint)
+
+    def begin(self, settings: object) -> None:
+        """Makes the folder and writes the settings; refuses one that is in use."""
+        self.check_free()
         self._write(settings, overwrite=False)
 
     def change(self, settings: object) -> None:
@@ -74,7 +78,7 @@ class RunFolder:
             temporary.write_text(dump_yaml(tree), encoding="utf-8")
 
     def read_settings(self, kind: type[Any]) -> Any:
-        """The settings that the run began with."""
+        """The settings of the run, as they stand."""
         try:
             tree = parse_yaml(self.settings.read_text(encoding="utf-8"))
             if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:

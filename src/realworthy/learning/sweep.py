@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from realworthy.errors import MissingExtra, RealworthyError
-from realworthy.learning.train import Progress, Training, TrainSettings, train
+from realworthy.learning.train import train
+from realworthy.learning.training import Progress, Training, TrainSettings
 
 
 def train_many(
@@ -57,12 +58,13 @@ def _train_with_ray(
         try:
             found[name] = ray.get(run)
         except RayError as error:
-            failed[name] = str(error).strip().splitlines()[-1]
+            cause = getattr(error, "cause", None) or error
+            failed[name] = getattr(cause, "problem", str(cause))
     if failed:
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
         raise RealworthyError(
             f"{len(failed)} of {len(runs)} runs failed. {told}",
-            hint=f"The others are in '{folder}'.",
+            hint=f"In '{folder}' are: {', '.join(found)}." if found else "",
         )
     return found
 

@@ -6,7 +6,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,9 @@ from realworthy.learning.board import Board
 from realworthy.learning.distributed import Team, join_team, share_weights
 from realworthy.learning.export import export_policy
 from realworthy.learning.growth import AtOnce, Automatic, BySuccess, ByTime, Growth
-from realworthy.learning.ppo import Ppo, PpoMetrics, PpoSettings
+from realworthy.learning.ppo import Ppo, PpoMetrics
 from realworthy.learning.presets import (
     Grow,
-    Randomize,
     apply_published,
     choose_randomization,
 )
@@ -34,16 +33,16 @@ from realworthy.learning.runs import (
     find_commit,
     list_versions,
 )
+from realworthy.learning.training import Look, Progress, Training, TrainSettings
 from realworthy.learning.watch import Watch
 from realworthy.policies import contract as policies
 from realworthy.policies.measured import check_measurable
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract, list_measured
-from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.variety import Variety, describe_variety
+from realworthy.tasks.variety import describe_variety
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
 
@@ -61,125 +60,7 @@ _SHARED = ("actor", "critic", "optimiser", "learning_rate")
 """What a learner has in common with those of other processes."""
 _KEEP = 60.0
 """[s] between checkpoints at most."""
-Follow = Callable[["Progress"], None]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrainSettings:
-    """What is learned, how long, and in which worlds."""
-
-    task: str
-    """By name; see `TASKS`."""
-    twin: str = ""
-    """As `load_twin` takes it; empty: the task's own."""
-    randomize: Randomize = Randomize.PRESET
-    table: str = ""
-    """Published ranges in place of the preset's, by name; see `TABLES`."""
-    grow: Grow = Grow.AT_ONCE
-    """On the CPU; policies are looked at and judged in worlds as different as asked."""
-    ppo: PpoSettings = field(default_factory=PpoSettings)
-    world_count: int = 1024
-    minutes: float | None = None
-    """[min] of training, looking included; none: until another bound is met."""
-    steps: int | None = None
-    """Control steps of all worlds together; none: until another bound is met."""
-    target: float | None = None
-    """Share of successes in held-out worlds at which to stop; none: never early."""
-    evaluation_episodes: int = 256
-    """Held-out worlds in which the policy is looked at, and judged in the end."""
-    coarse: bool = False
-    """Practise with twice the twin's time step, where the control period allows it;
-    policies are looked at and judged with its own."""
-    ease_steps: int = 0
-    """Control steps over which worlds grow from a tenth as different, noisy and pushed
-    as asked to the whole of it; 0: all of it at once. On a GPU always so."""
-    seed: int = 0
-    device: str = "cpu"
-    thread_count: int = 0
-    """Of the physics; 0: all cores."""
-
-    def check(self) -> None:
-        """Raises where training would never end or could not begin."""
-        if self.minutes is None and self.steps is None and self.target is None:
-            raise RealworthyError(
-                "Training has no end: neither minutes, nor steps, nor a target."
-            )
-        for name in ("minutes", "steps", "world_count", "evaluation_episodes"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise RealworthyError(f"{name} should be above zero, not {value}.")
-        if self.target is not None and not self.target >= 0:
-            raise RealworthyError(
-                f"A target is a share of successes, 0 or more, not {self.target:g}."
-            )
-        if self.table and self.randomize is not Randomize.PRESET:
-            raise RealworthyError(
-                f"Both table '{self.table}' and '{self.randomize.value}' were asked for"
-                " as what differs between worlds.",
-                hint="Choose one.",
-            )
-        if self.grow is not Grow.AT_ONCE and self.device != "cpu":
-            raise RealworthyError(
-                f"Worlds grow different by '{self.grow.value}' on the CPU only.",
-                hint="Leave --grow out, or --device.",
-            )
-        find_device(self.device)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
-    """Where training stands, after each update."""
-
-    done: float
-    """Share of what bounds it, 0 … 1."""
-    seconds: float
-    step_count: int
-    steps_per_second: float
-    """While practising and learning; looking apart."""
-    metrics: PpoMetrics
-    evaluation: Evaluation | None
-    """The newest look at the policy."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
-    """How a policy did in held-out worlds, on the way."""
-
-    step_count: int
-    seconds: float
-    """[s] of training until then, looking included."""
-    reward: float
-    """Mean of a step in practice, in the update before."""
-    success: float
-    """Share of all episodes; those whose physics diverged count as failed."""
-    mean_return: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Training:
-    """What came of a run."""
-
-    folder: RunFolder
-    task: str
-    twin: str
-    """As `load_twin` takes it."""
-    variety: Variety
-    """How the worlds differ in which it was judged, and practised in the end."""
-    looks: tuple[Look, ...]
-    """At the policy on the way, the last one included."""
-    step_count: int
-    seconds: float
-    steps_per_second: float
-    evaluation: Evaluation
-    """Of the best policy, in worlds that nobody has chosen by."""
-    at_nominal: Evaluation
-    """The same policy on the twin as it is: what randomization cost there."""
-    invalid_count: int
-    """Steps in which the physics diverged; nothing was learned from them."""
-    update_count: int
-    stopped_by: str
-    """`minutes`, `steps` or `target`."""
-    warnings: tuple[str, ...] = ()
+Follow = Callable[[Progress], None]
 
 
 def train(
@@ -198,11 +79,11 @@ def train(
     """
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
-    _build_growth(settings, spread)  # refuses what cannot grow before a folder is made
     folder, team = RunFolder(output), join_team(settings.device)
-    team.share(lambda: folder.begin(settings))
+    team.share(folder.check_free)
     with _minding_memory(settings, folder):
         run = _Run(build, folder, settings, spread, team, remarks)
+        team.share(lambda: folder.begin(settings))  # what is refused leaves no folder
         run.learn(follow or _ignore)
         return team.share(run.finish)
 
@@ -220,13 +101,16 @@ def resume(
     """Goes on with the run in the folder `output` from its last checkpoint.
 
     On the CPU it ends with the same weights as if nothing had interrupted it. Other
-    `minutes`, `steps` or `target` take the place of the run's own, so that one which
-    has ended can go on. `task` and `randomization` are given again where they were.
+    `minutes` or `steps`, of the whole run, take the place of its own, and so does
+    another `target`: one which has ended can go on. `task` and `randomization` are
+    given again where they were.
     """
     folder = RunFolder(output)
     settings: TrainSettings = folder.read_settings(TrainSettings)
     bounds = {"minutes": minutes, "steps": steps, "target": target}
     told = {name: value for name, value in bounds.items() if value is not None}
+    if minutes is not None or steps is not None:
+        settings = replace(settings, minutes=None, steps=None)
     settings = replace(settings, **told)
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
@@ -235,6 +119,7 @@ def resume(
         run = _Run(build, folder, settings, spread, team, remarks)
         run.restore()
         if told:
+            run.check_unfinished()
             team.share(lambda: folder.change(settings))
         run.learn(follow or _ignore)
         return team.share(run.finish)
@@ -282,11 +167,13 @@ def _minding_memory(settings: TrainSettings, folder: RunFolder) -> Iterator[None
         is_memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
         if not is_memory and not any(x in str(error).lower() for x in words):
             raise
-        kept = "its last checkpoint stays" if folder.has(LATEST) else "nothing is kept"
+        hint = "Begin another run with fewer --worlds"
+        if folder.has(LATEST):
+            hint += f"; or free memory and go on with '{folder.path}': --resume"
         raise RealworthyError(
             f"Memory ran out with {settings.world_count} worlds on "
-            f"'{settings.device}'; {kept} in '{folder.path}'.",
-            hint="Begin anew with fewer --worlds; or free memory and go on: --resume.",
+            f"'{settings.device}'.",
+            hint=f"{hint}.",
         ) from error
 
 
@@ -323,6 +210,7 @@ class _Run:
         self.newest: Evaluation | None = None
         self.looks: list[Look] = []
         self._next_look, self._look_every = _EARLIEST, 0
+        self._first_look: tuple[int, float] | None = None
         self._held_out: TaskWorlds | None = None
         self._watch = Watch(settings.ppo)
 
@@ -340,7 +228,7 @@ class _Run:
                 metrics = self.learner.update()
                 self.step_count += metrics.rollout.step_count * self.team.count
                 self.update_count += 1
-                self._watch.look(metrics, self.update_count)
+                self._watch.check(metrics, self.update_count)
                 self.seconds = time.perf_counter() - began
                 is_due = self.update_count >= self._next_look
                 is_old = time.perf_counter() - kept > _KEEP
@@ -378,8 +266,9 @@ class _Run:
         return Training(
             folder=self.folder,
             task=self.worlds.task.name,
-            twin=self.worlds.task.twin.reference,
+            twin=self.worlds.task.twin.reference or self.worlds.task.twin.name,
             variety=variety,
+            grown=self.growth.words,
             looks=tuple(self.looks),
             step_count=self.step_count,
             seconds=self.seconds,
@@ -416,6 +305,19 @@ class _Run:
         self.best = None if state["best"] is None else tuple(state["best"])
         self.looks = [Look(**look) for look in state["looks"]]
         self._next_look, self._look_every = state["next_look"], state["look_every"]
+        self._first_look = state["first_look"]
+
+    def check_unfinished(self) -> None:
+        """Raises where a bound is met already."""
+        end = self._find_end()
+        if end is not None:
+            value = getattr(self.settings, end)
+            raise RealworthyError(
+                f"The run in '{self.folder.path}' has met its {end}, {value:g}: "
+                f"{self.step_count} steps in {self.seconds / 60:.1f} minutes.",
+                hint="Give more --steps or --minutes, of the whole run; --target 2 "
+                "never ends early.",
+            )
 
     def _share_learner(self) -> None:
         """Processes that were stopped between two checkpoints go on from the first's.
@@ -462,10 +364,11 @@ class _Run:
         """Plays in held-out worlds, and keeps the policy if it is the best so far.
 
         The next look comes after so many updates that looking takes its share of the
-        time; how many is found at the first, so that a resumed run looks alike.
+        time. How many is found at the second, when everything is built and warm, and
+        stays, so that a resumed run looks alike.
         """
-        began = time.perf_counter()
-        s = self.settings
+        began, s = time.perf_counter(), self.settings
+        practised = self.seconds - self.looking
         if not self.team.is_first:
             return
         if self._held_out is None:
@@ -479,10 +382,13 @@ class _Run:
             self.best = score
         cost = time.perf_counter() - began
         self.looking += cost
-        if not self._look_every:
-            update = (self.seconds - self.looking + cost) / self.update_count
+        if self._first_look is None:
+            self._first_look = self.update_count, practised
+        elif not self._look_every:
+            count, then = self._first_look
+            update = (practised - then) / (self.update_count - count)
             self._look_every = max(1, round(cost / _SHARE / update))
-        self._next_look = self.update_count + self._look_every
+        self._next_look = self.update_count + (self._look_every or _EARLIEST)
         self.looks.append(
             Look(
                 step_count=self.step_count,
@@ -534,6 +440,7 @@ class _Run:
                 "looks": [asdict(look) for look in self.looks],
                 "next_look": self._next_look,
                 "look_every": self._look_every,
+                "first_look": self._first_look,
                 "growth": self.growth.state_dict(),
                 "worlds_like": self._fingerprint(),
             },
@@ -557,9 +464,12 @@ class _Run:
         """Of what worlds are drawn from: a few draws of e, and the twin's numbers."""
         how, task = self.randomization, self.worlds.task
         told = [type(task).__name__, task.twin.name, how.noise, how.pushes, how.latency]
-        told += [task.twin.space.names, task.twin.space.nominal.tolist()]
+        told += [tuple(how.processes), task.terms, task.action, dict(task.weights)]
+        told += [task.twin.spec().to_xml(), task.twin.space.names]
+        told += [f"{x:.9g}" for x in task.twin.space.nominal]
         if how.belief is not None:
-            told += [how.belief.space.names, how.belief.sample(4, seed=0).tolist()]
+            drawn = how.belief.sample(4, seed=0).ravel()
+            told += [how.belief.space.names, *(f"{x:.9g}" for x in drawn)]
         return hashlib.sha256(repr(told).encode()).hexdigest()
 
     def _check_measurable(self) -> None:
@@ -572,7 +482,7 @@ class _Run:
     def _export(self, found: Evaluation) -> None:
         s, worlds = (
             self.settings,
-            self._build(1, self.settings.seed, self.randomization),
+            self._build(1, self.settings.seed, self.growth.now),
         )
         text = msgspec.json.encode(s)
         contract = msgspec.structs.replace(
@@ -581,8 +491,8 @@ class _Run:
                 episode_count=max(1, found.episode_count),
                 success=found.success if found.episode_count else 0.0,
                 success_interval=_pair(found.success_interval),
-                mean_return=found.mean_return,
-                return_interval=_pair(found.return_interval),
+                mean_return=found.mean_return if found.episode_count else 0.0,
+                return_interval=_bound_returns(found),
             ),
             provenance=policies.PolicyProvenance(
                 created=datetime.datetime.now(datetime.UTC).isoformat(
@@ -685,6 +595,14 @@ def _describe_diverged(
                 f"policy was judged {where}; counted as failures, it succeeds in "
                 f"{found.least_success:.1%}. {hint}"
             )
+
+
+def _bound_returns(found: Evaluation) -> tuple[float, float]:
+    """95 % of the mean; of fewer than two episodes, which have none, all they did."""
+    if found.episode_count > 1:
+        return _pair(found.return_interval)
+    mean = found.mean_return if found.episode_count else 0.0
+    return mean, mean
 
 
 def _pair(interval: Interval) -> tuple[float, float]:

@@ -18,13 +18,13 @@ class Watch:
         self._settings = settings
         self._pinned, self._longest, self._widest = 0, 0, 0.0
 
-    def look(self, metrics: PpoMetrics, update: int) -> None:
+    def check(self, metrics: PpoMetrics, update: int) -> None:
         """Raises where learning has broken down, before anything of it is kept."""
         numbers = (metrics.actor_loss, metrics.value_loss, metrics.kl, metrics.std)
         if not all(map(math.isfinite, numbers)):
             raise RealworthyError(
                 f"Learning broke down in update {update}: its losses are not finite. "
-                "The checkpoint before is whole.",
+                "What was kept before it is whole.",
                 hint="Look for rewards or observations that can be infinite; or learn "
                 "in smaller steps: a smaller kl_target, and clip_value=False where "
                 "returns are large.",

@@ -23,7 +23,7 @@ from realworthy.reports.training_words import (
 from realworthy.reports.words import describe_failure
 
 if TYPE_CHECKING:
-    from realworthy.learning.train import Training
+    from realworthy.learning.training import Training
     from realworthy.tasks.evaluate import Evaluation
     from realworthy.tasks.variety import Range
 

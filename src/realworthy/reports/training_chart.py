@@ -9,7 +9,7 @@ from realworthy.reports.numbers import SuccessShare
 from realworthy.reports.plots import to_json
 
 if TYPE_CHECKING:
-    from realworthy.learning.train import Look
+    from realworthy.learning.training import Look
 
 _HEIGHT = 380
 """[px]"""

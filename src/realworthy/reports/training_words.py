@@ -7,7 +7,7 @@ from realworthy.reports.numbers import SPACE, Number, Span
 from realworthy.reports.page import Tone
 
 if TYPE_CHECKING:
-    from realworthy.learning.train import Training
+    from realworthy.learning.training import Training
     from realworthy.tasks.evaluate import Evaluation
     from realworthy.tasks.variety import Variety
 

@@ -106,6 +106,7 @@ class _Acrobot(Task, ABC):
         self._stands = scene.zeros() > 0
         self._links = read_links(scene.simulator.bound.model)
         self._upright = torch.tensor([math.pi, 0.0], device=scene.device)
+        self._wide = torch.tensor([[math.pi, 3.0], [5.0, 10.0]], device=scene.device)
         self._regulator = build_regulator(
             scene.simulator,
             qpos=(math.pi, 0.0),
@@ -123,7 +124,7 @@ class _Acrobot(Task, ABC):
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
         height, links = self.measure_height(scene), self._links
         energy = links.compute_energy(scene.qpos, scene.qvel) / links.lever
-        cost = self._regulator.foresee(self._measure_deviation(scene))
+        cost = self._regulator.foresee(self._measure_deviation(scene)).clamp(min=0)
         return {
             "height": compute_tolerance(height, lower=_HIGH, upper=2.0, margin=1.0),
             "energy": -energy.abs().clamp(max=_MOST),
@@ -209,11 +210,10 @@ class AcrobotSwingUp(_Acrobot):
         """A third hangs, a third is nearly upright, a third is anywhere, at speed."""
         hanging = self.begin(scene, worlds, chance)
         u = 2 * chance.uniform("practice", 5, worlds) - 1
-        wide = torch.tensor([[math.pi, 3.0], [5.0, 10.0]], device=scene.device)
         places = torch.stack(
-            [hanging.qpos, self._upright + 0.15 * u[:, :2], wide[0] * u[:, :2]]
+            [hanging.qpos, self._upright + 0.15 * u[:, :2], self._wide[0] * u[:, :2]]
         )
-        speeds = torch.stack([hanging.qvel, 0.3 * u[:, 2:4], wide[1] * u[:, 2:4]])
+        speeds = torch.stack([hanging.qvel, 0.3 * u[:, 2:4], self._wide[1] * u[:, 2:4]])
         kind = (1.5 * (u[:, 4] + 1)).long().clamp(max=2)
         every = torch.arange(len(kind), device=scene.device)
         return Start(qpos=places[kind, every], qvel=speeds[kind, every])

@@ -33,11 +33,6 @@ class Chance:
         self.episode = torch.zeros(world_count, dtype=torch.int64, device=device)
         """(worlds,) which episode a world is in."""
 
-    def rewind(self) -> None:
-        """Back to the beginning: what comes now came before."""
-        self.generator.manual_seed(self.seed)
-        self.episode.zero_()
-
     def reseed(self, seed: int) -> None:
         """Begins anew, as if built with another seed."""
         self.seed = seed

@@ -1,7 +1,8 @@
 """Linear-quadratic gains from a twin's own equations of motion.
 
-Dry friction has no slope at rest, so the equations are those without it: whoever uses a
-gain makes up for friction, or lives with it.
+Dry friction has no slope at rest, and what is late shows in no step of its own, so the
+equations are those without either: whoever uses a gain makes up for them, or lives with
+them.
 """
 
 import copy
@@ -82,6 +83,7 @@ def linearise(
     """
     model = copy.copy(simulator.bound.model)
     model.dof_frictionloss[:] = 0
+    model.actuator_delay[:] = 0
     data, nv = mujoco.MjData(model), int(model.nv)
 
     def move(change: Floats) -> Floats:

@@ -15,10 +15,11 @@ from realworthy.parameters.processes import Course
 from realworthy.simulators import MujocoCpu, Outcome, Simulator
 from realworthy.simulators.inputs import Encoders
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.commanding import Commanding
 from realworthy.tasks.devices import find_device
 from realworthy.tasks.environment import Environment, Observations, Step
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.measuring import Link, Measuring, may_differ
+from realworthy.tasks.measuring import Link, Measuring
 from realworthy.tasks.mirrors import Mirrors
 from realworthy.tasks.pushing import Pushing
 from realworthy.tasks.randomization import Randomization
@@ -38,8 +39,6 @@ Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
 _ITERATIONS, _LINE_SEARCHES = 8, 12
 """Of the constraint solver on a GPU, where every world waits for the slowest."""
 _COARSER = Variant(timestep=2.0)
-_NOISE = "own.action_noise"
-"""Field of the sd of noise on commands."""
 _REDRAW = 64
 """Steps between two drawings of e on a GPU, where each waits for the device."""
 
@@ -120,7 +119,7 @@ class TaskWorlds(Environment):
         self.measuring = Measuring(
             task, scene, self.randomization, self.chance, link=link
         )
-        self._command = _Commands(
+        self._command = Commanding(
             task, scene, None if link is not None else self.measuring, self.chance
         )
         task.prepare(scene)
@@ -129,14 +128,7 @@ class TaskWorlds(Environment):
         )
         self.observations = self.reset()
         self.widths = {name: x.shape[1] for name, x in self.observations.items()}
-        self._mirrors = Mirrors(
-            task.reflection,
-            terms=task.terms,
-            action=task.action,
-            space=self.bound.space,
-            device=self.device,
-            zeros=self._find_zeros(),
-        )
+        self._mirrors = self._build_mirrors()
         self.mirror_count = self._mirrors.count
         self._is_recorded = recorded and self.device.type == "cuda"
         if self._is_recorded:
@@ -285,6 +277,7 @@ class TaskWorlds(Environment):
         self.pushing.change(randomization.pushes)
         if randomization.belief is not None:
             self._e.copy_(self._standardise(self._samples))
+            self._mirrors = self._build_mirrors()
 
     def mirror(self, group: str, x: Tensor, element: int = 1) -> Tensor:
         return self._mirrors.mirror(group, x)
@@ -495,6 +488,17 @@ class TaskWorlds(Environment):
         device = str(self.device)
         return MujocoGpu(self.bound, world_count, substeps=substeps, device=device)
 
+    def _build_mirrors(self) -> Mirrors:
+        task = self.task
+        return Mirrors(
+            task.reflection,
+            terms=task.terms,
+            action=task.action,
+            space=self.bound.space,
+            device=self.device,
+            zeros={} if task.reflection is None else self._find_zeros(),
+        )
+
     def _find_zeros(self) -> dict[str, float]:
         """Signal or action → what it is at zero, by the mean offsets of encoders."""
         belief, twin = self.randomization.belief, self.task.twin
@@ -518,54 +522,6 @@ class TaskWorlds(Environment):
         if not processes:
             return None
         return Course(self.bound.space, processes, len(self._samples), seed=seed)
-
-
-class _Commands:
-    """What actions move → all inputs; those that none moves stay at home."""
-
-    def __init__(
-        self, task: Task, scene: Scene, measuring: Measuring | None, chance: Chance
-    ) -> None:
-        """Without `measuring` the simulator gets commands as they are."""
-        self._scene, self._chance = scene, chance
-        bound = scene.simulator.bound
-        self._has_noise = measuring is not None and may_differ(bound, _NOISE, 0.0)
-        self._noise = torch.empty(0)
-        self.renew()
-        names = scene.simulator.commands
-        places = [names.index(name) for name in task.action.commands]
-        self._places = torch.tensor(places, device=scene.device)
-        self._home = scene.initial_command.repeat(scene.world_count, 1)
-        self._measuring, encoders = measuring, Encoders(scene.simulator, ())
-        if encoders.are_true or not encoders.inputs:
-            self._measuring = None
-            return
-        columns, signals = zip(*encoders.inputs, strict=True)
-        self._columns = torch.tensor(columns, device=scene.device)
-        self._signals = torch.tensor(signals, device=scene.device)
-
-    def renew(self) -> None:
-        """Takes up (worlds, inputs) sd of noise on commands, because e has changed."""
-        if self._has_noise:
-            sd = torch.tensor(self._scene.simulator.field(_NOISE))
-            sd = sd.to(self._scene.device, torch.float32)
-            if self._noise.shape == sd.shape:
-                self._noise.copy_(sd)
-            else:
-                self._noise = sd
-
-    def __call__(self, moved: Tensor) -> Tensor:
-        """(worlds, inputs) in the true coordinates of servos with false encoders."""
-        command = self._home.clone()
-        command[:, self._places] = moved
-        if self._has_noise:
-            command += self._noise * self._chance.normal(*command.shape)
-        if self._measuring is not None:
-            bias = self._measuring.bias.index_select(1, self._signals)
-            scale = self._measuring.scale.index_select(1, self._signals)
-            asked = command.index_select(1, self._columns)
-            command[:, self._columns] = (asked - bias) / scale
-        return command
 
 
 def _coarsen(task: Task) -> Twin:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from realworthy.learning.presets import find_preset
-from realworthy.learning.train import TrainSettings, train
+from realworthy.learning.train import train
+from realworthy.learning.training import TrainSettings
 from realworthy.parameters.tables import PENG_2018
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.randomization import Randomization

@@ -1,0 +1,131 @@
+"""What a run is asked for, where it stands, and what came of it."""
+
+from dataclasses import dataclass, field
+
+from realworthy.errors import RealworthyError
+from realworthy.learning.ppo import PpoMetrics, PpoSettings
+from realworthy.learning.presets import Grow, Randomize
+from realworthy.learning.runs import RunFolder
+from realworthy.tasks.devices import find_device
+from realworthy.tasks.evaluate import Evaluation
+from realworthy.tasks.variety import Variety
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainSettings:
+    """What is learned, how long, and in which worlds."""
+
+    task: str
+    """By name; see `TASKS`."""
+    twin: str = ""
+    """As `load_twin` takes it; empty: the task's own."""
+    randomize: Randomize = Randomize.PRESET
+    table: str = ""
+    """Published ranges in place of the preset's, by name; see `TABLES`."""
+    grow: Grow = Grow.AT_ONCE
+    """On the CPU; policies are looked at and judged in worlds as different as asked."""
+    ppo: PpoSettings = field(default_factory=PpoSettings)
+    world_count: int = 1024
+    minutes: float | None = None
+    """[min] of training, looking included; none: until another bound is met."""
+    steps: int | None = None
+    """Control steps of all worlds together; none: until another bound is met."""
+    target: float | None = None
+    """Share of successes in held-out worlds at which to stop; none: never early."""
+    evaluation_episodes: int = 256
+    """Held-out worlds in which the policy is looked at, and judged in the end."""
+    coarse: bool = False
+    """Practise with twice the twin's time step, where the control period allows it;
+    policies are looked at and judged with its own."""
+    ease_steps: int = 0
+    """Control steps over which worlds grow from a tenth as different, noisy and pushed
+    as asked to the whole of it; 0: all of it at once. On a GPU always so."""
+    seed: int = 0
+    device: str = "cpu"
+    thread_count: int = 0
+    """Of the physics; 0: all cores."""
+
+    def check(self) -> None:
+        """Raises where training would never end or could not begin."""
+        if self.minutes is None and self.steps is None and self.target is None:
+            raise RealworthyError(
+                "Training has no end: neither minutes, nor steps, nor a target."
+            )
+        for name in ("minutes", "steps", "world_count", "evaluation_episodes"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise RealworthyError(f"{name} should be above zero, not {value}.")
+        if self.target is not None and not self.target >= 0:
+            raise RealworthyError(
+                f"A target is a share of successes, 0 or more, not {self.target:g}."
+            )
+        if self.table and self.randomize is not Randomize.PRESET:
+            raise RealworthyError(
+                f"Both table '{self.table}' and '{self.randomize.value}' were asked for"
+                " as what differs between worlds.",
+                hint="Choose one.",
+            )
+        if self.grow is not Grow.AT_ONCE and self.device != "cpu":
+            raise RealworthyError(
+                f"Worlds grow different by '{self.grow.value}' on the CPU only.",
+                hint="Leave --grow out, or --device.",
+            )
+        find_device(self.device)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """Where training stands, after each update."""
+
+    done: float
+    """Share of what bounds it, 0 … 1."""
+    seconds: float
+    step_count: int
+    steps_per_second: float
+    """While practising and learning; looking apart."""
+    metrics: PpoMetrics
+    evaluation: Evaluation | None
+    """The newest look at the policy."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """How a policy did in held-out worlds, on the way."""
+
+    step_count: int
+    seconds: float
+    """[s] of training until then, looking included."""
+    reward: float
+    """Mean of a step in practice, in the update before."""
+    success: float
+    """Share of all episodes; those whose physics diverged count as failed."""
+    mean_return: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Training:
+    """What came of a run."""
+
+    folder: RunFolder
+    task: str
+    twin: str
+    """As `load_twin` takes it."""
+    variety: Variety
+    """How the worlds differ in which it was judged."""
+    grown: str
+    """How far practice came to differ so, in words; empty: from the start."""
+    looks: tuple[Look, ...]
+    """At the policy on the way, the last one included."""
+    step_count: int
+    seconds: float
+    steps_per_second: float
+    evaluation: Evaluation
+    """Of the best policy, in worlds that nobody has chosen by."""
+    at_nominal: Evaluation
+    """The same policy on the twin as it is: what randomization cost there."""
+    invalid_count: int
+    """Steps in which the physics diverged; nothing was learned from them."""
+    update_count: int
+    stopped_by: str
+    """`minutes`, `steps` or `target`."""
+    warnings: tuple[str, ...] = ()
