@@ -167,13 +167,6 @@ def _legged() -> PpoSettings:
     return s
 
 
-def _two_legged() -> PpoSettings:
-    """More updates with fewer steps, and less noise, in which no biped walks."""
-    s = _legged()
-    s.entropy_weight = 0.005
-    return s
-
-
 def _four_legged() -> PpoSettings:
     """Steps are cheap, and two passes over them do."""
     s = _legged()
@@ -225,8 +218,8 @@ PRESETS: dict[str, Preset] = {
         on_gpu=OnGpu(ppo=PpoSettings, minutes=2),
     ),
     "biped": Preset(
-        ppo=_two_legged,
-        world_count=512,
+        ppo=_legged,
+        world_count=1024,
         minutes=30,
         randomize=_believe,
         on_gpu=OnGpu(ppo=_legged_on_gpu, minutes=10),

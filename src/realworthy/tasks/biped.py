@@ -2,9 +2,8 @@
 
 The clock is an input: sine and cosine of the left foot's phase, both zero when it shall
 stand. A foot swings in the first half of its phase; the right one is half a turn later.
-Terms follow a published minimal set for humanoids, see the methods. Ours are the
-selection for legs of six joints, twice the weight of what is asked for, and the pay for
-feet that keep the beat: without these it stands for millions of steps before it walks.
+Terms and weights follow a published minimal set for humanoids, see the methods; the
+selection for legs of six joints is ours.
 """
 
 import math
@@ -85,13 +84,12 @@ class BipedVelocity(Task):
     )
     weights = MappingProxyType(
         {
-            "velocity": 4.0,
-            "yaw": 3.0,
+            "velocity": 2.0,
+            "yaw": 1.5,
             "rocking": -0.1,
             "tilt": -10.0,
             "rate": -0.05,
             "swing": 5.0,
-            "beat": 2.0,
             "pose": -0.5,
             "near": -10.0,
             "sole": -5.0,
@@ -171,7 +169,6 @@ class BipedVelocity(Task):
             "tilt": motion.gravity[:, :2].square().sum(1),
             "rate": (scene.action - scene.last_action).square().sum(1),
             "swing": torch.exp(-lift_error / _HEIGHT_SCALE),
-            "beat": self._find_beat(),
             "pose": (self._care * away.square()).sum(1),
             "near": (apart.norm(dim=1) < _NEAREST).to(error.dtype),
             "sole": soles,
@@ -206,20 +203,13 @@ class BipedVelocity(Task):
             for name, x in part.memory().items()
         }
 
-    def _find_swing(self) -> Tensor:
-        """(worlds, 2) sine of the phase of the feet that should swing, by the clock."""
-        beats = self.commands.held.norm(dim=1, keepdim=True) >= _SLOW
-        phase = torch.stack([self.phase, self.phase + math.pi], dim=1)
-        return torch.where(beats, torch.sin(phase).clamp(min=0), 0.0)
-
     def _find_lift(self) -> Tensor:
-        """(worlds, 2) [m] at which the feet should be."""
-        return _SWING * self._find_swing().square()
-
-    def _find_beat(self) -> Tensor:
-        """(worlds,) share of the feet that stand where they should, and only there."""
-        agrees = self.feet.stands == (self._find_swing() <= 0)
-        return agrees.to(torch.float32).mean(dim=1)
+        """(worlds, 2) [m] at which the feet should be, by the clock."""
+        command = self.commands.held
+        beats = command.norm(dim=1, keepdim=True) >= _SLOW
+        phase = torch.stack([self.phase, self.phase + math.pi], dim=1)
+        lift = _SWING * torch.sin(phase).clamp(min=0).square()
+        return torch.where(beats, lift, 0.0)
 
     def _judge(self, motion: BaseMotion) -> Tensor:
         """(worlds,) `Failure` codes."""
