@@ -157,6 +157,18 @@ def test_the_mirrored_robot_does_the_mirrored_thing():
             assert torch.allclose(other.observations[group], expected, atol=1e-3)
 
 
+def test_the_built_in_twin_is_relieved_whoever_gives_it():
+    """A policy's contract names it, and is certified and viewed on what it names."""
+    name, built_in = "shoulder.coulomb_friction", load_twin("double_pendulum")
+    for twin, left in (
+        (None, 0.01),
+        (built_in, 0.01),
+        (AcrobotBalance().twin, 0.01),
+        (built_in.with_values({name: 0.1}), 0.1),
+    ):
+        assert AcrobotBalance(twin).twin.space[name].nominal == left
+
+
 def test_only_the_elbow_is_driven():
     worlds = TaskWorlds(AcrobotBalance(), 1, thread_count=1)
     worlds.step(torch.tensor([[0.5]]))

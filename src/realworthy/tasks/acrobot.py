@@ -3,7 +3,7 @@
 The twin is the DFKI double pendulum, whose shoulder hangs at 0: upright is (π, 0). Its
 shoulder's dry friction, 0.25 N·m, would hold it up by itself within 0.07 rad, and no
 elbow can balance against it beyond; so the shoulder's motor makes up for it here, all
-but 0.01 N·m, and gives nothing else. A twin that is given is taken as it is.
+but 0.01 N·m, and gives nothing else. Another twin that is given is taken as it is.
 
 What is paid for is energy, height, and how little a regulator would still have to do:
 height alone leads to a tip that is high and cannot be held.
@@ -56,6 +56,7 @@ _UNDER_WAY = 3
 """Actions that are seen."""
 _NARROWER = 0.25
 """Of a belief's ranges: wider ones cannot be balanced without knowing e."""
+_TWIN, _FRICTION = "double_pendulum", "shoulder.coulomb_friction"
 _JOINTS = ("shoulder", "elbow")
 _TIP = "tip"
 
@@ -74,9 +75,7 @@ class _Acrobot(Task, ABC):
 
     def __init__(self, twin: Twin | None = None, *, torque: float = 6.0) -> None:
         """`torque` [N·m] is what the elbow's motor may give."""
-        self.twin = twin or load_twin("double_pendulum").with_values(
-            {"shoulder.coulomb_friction": _LEFT}
-        )
+        self.twin = _relieve(twin)
         self.torque = torque
         positions = tuple(f"{joint}.position" for joint in _JOINTS)
         velocities = tuple(f"{joint}.velocity" for joint in _JOINTS)
@@ -229,6 +228,19 @@ def acrobot_randomization(twin: Twin) -> Randomization:
     names = [n for n in belief.space.names if ".centre_of_mass." not in n]
     wide = Randomization(belief=belief.marginal(names))
     return replace(ease(wide, _NARROWER), noise=1.0)
+
+
+def _relieve(twin: Twin | None) -> Twin:
+    """The built-in twin with its shoulder's friction made up for; others as they are.
+
+    Policies name it as their twin, so it is relieved also where somebody gives it.
+    """
+    own = load_twin(_TWIN)
+    given = twin or own
+    if given.reference != own.reference:
+        return given
+    is_changed = given.space[_FRICTION].nominal != own.space[_FRICTION].nominal
+    return given if is_changed else given.with_values({_FRICTION: _LEFT})
 
 
 def _wrap(angle: Tensor) -> Tensor:
