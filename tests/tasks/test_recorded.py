@@ -5,7 +5,9 @@ import torch
 from torch import Tensor
 
 from realworthy.errors import RealworthyError
+from realworthy.tasks.acrobot import AcrobotSwingUp
 from realworthy.tasks.biped import BipedVelocity
+from realworthy.tasks.cartpole import CartpoleSwingUp
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.recorded import Memory
@@ -84,7 +86,10 @@ class Hoarder(PendulumSwingUp):
         return {**super().memory(), "height": self.sums["height"]}
 
 
-@pytest.mark.parametrize("build", [OwnBiped, BipedVelocity, PendulumSwingUp])
+@pytest.mark.parametrize(
+    "build",
+    [OwnBiped, BipedVelocity, PendulumSwingUp, AcrobotSwingUp, CartpoleSwingUp],
+)
 def test_every_tensor_that_a_task_remembers_is_found(build):
     worlds = TaskWorlds(build(), 2)
     found = {id(place.tensor) for place in Memory(worlds).find()}
@@ -100,7 +105,9 @@ def test_a_tensor_in_a_dict_is_refused_by_name():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("build", [PendulumSwingUp, OwnBiped])
+@pytest.mark.parametrize(
+    "build", [PendulumSwingUp, OwnBiped, AcrobotSwingUp, CartpoleSwingUp]
+)
 def test_recorded_steps_are_the_same_steps(build):
     if not torch.cuda.is_available():
         pytest.skip("there is no CUDA device")

@@ -138,8 +138,8 @@ class CartpoleBalance(_Cartpole):
     def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
         u = 2 * chance.uniform("start", 4, worlds) - 1
         self._held = torch.where(worlds, 0.0, self._held)
-        reach = torch.tensor([0.5, 0.15], device=scene.device)
-        return Start(qpos=reach * u[:, :2], qvel=0.1 * u[:, 2:])
+        qpos = torch.stack([0.5 * u[:, 0], 0.15 * u[:, 1]], dim=1)
+        return Start(qpos=qpos, qvel=0.1 * u[:, 2:])
 
 
 class CartpoleSwingUp(_Cartpole):
@@ -151,9 +151,8 @@ class CartpoleSwingUp(_Cartpole):
     def begin(self, scene: Scene, worlds: Tensor, chance: Chance) -> Start:
         u = 2 * chance.uniform("start", 4, worlds) - 1
         self._held = torch.where(worlds, 0.0, self._held)
-        hanging = torch.tensor([0.0, math.pi], device=scene.device)
-        reach = torch.tensor([0.5, 0.3], device=scene.device)
-        return Start(qpos=hanging + reach * u[:, :2], qvel=0.1 * u[:, 2:])
+        qpos = torch.stack([0.5 * u[:, 0], math.pi + 0.3 * u[:, 1]], dim=1)
+        return Start(qpos=qpos, qvel=0.1 * u[:, 2:])
 
 
 def _from_upright(scene: Scene) -> Tensor:
