@@ -111,22 +111,22 @@ def _swing() -> PpoSettings:
     return _pass_often(small(), horizon=32, std=0.7)
 
 
-def _swing_up() -> PpoSettings:
-    """A way up is found by trying much, and both sides learn from it."""
-    s = _pass_often(small(), horizon=32, std=1.0)
-    s.entropy_weight = 0.01
+def _from_both_sides(s: PpoSettings, *, entropy: float) -> PpoSettings:
+    """Left and right learn from each other, and values may move freely."""
+    s.entropy_weight = entropy
     s.clip_value = False
     s.mirror_samples = True
     return s
+
+
+def _swing_up() -> PpoSettings:
+    """A way up is found by trying much."""
+    return _from_both_sides(_pass_often(small(), horizon=32, std=1.0), entropy=0.01)
 
 
 def _acrobot() -> PpoSettings:
-    """What is learnt is a small feedback, so little is tried; both sides learn."""
-    s = _pass_often(small(), horizon=32, std=0.5)
-    s.entropy_weight = 0.001
-    s.clip_value = False
-    s.mirror_samples = True
-    return s
+    """What is learnt is a small feedback, so little is tried."""
+    return _from_both_sides(_pass_often(small(), horizon=32, std=0.5), entropy=0.001)
 
 
 def _arm() -> PpoSettings:
@@ -147,12 +147,8 @@ def _drive() -> PpoSettings:
 
 
 def _arrive() -> PpoSettings:
-    """At a place, and every step nearer shows at once; left and right are alike."""
-    s = _pass_often(_drive(), horizon=32, std=0.5)
-    s.entropy_weight = 0.001
-    s.clip_value = False
-    s.mirror_samples = True
-    return s
+    """At a place, and every step nearer shows at once."""
+    return _from_both_sides(_pass_often(_drive(), horizon=32, std=0.5), entropy=0.001)
 
 
 def _speed() -> PpoSettings:
