@@ -6,7 +6,6 @@ import torch
 
 from realworthy.errors import RealworthyError
 from realworthy.learning.growth import AtOnce, Automatic, BySuccess, ByTime
-from realworthy.learning.ppo import Ppo, small
 from realworthy.parameters import (
     IndependentBelief,
     LogUniform,
@@ -145,49 +144,3 @@ def test_worlds_tell_of_their_ends_with_the_e_that_they_had():
     assert np.array_equal(e, had)
     assert not success.any()
     assert not np.array_equal(worlds.e, had)
-
-
-@pytest.mark.slow
-def test_a_policy_that_grows_with_its_worlds_bears_more_than_one_that_stayed():
-    """Judged in worlds with 1 to 4 times the damping: practice on the twin alone does
-    worse there, practice in worlds that grew by themselves has reached out."""
-
-    def learn(*, grows: bool) -> tuple[float, float]:
-        space = load_twin("pendulum").space.select(["joint.damping"])
-        nominal = space["joint.damping"].nominal
-        belief = IndependentBelief(
-            space, {"joint.damping": Uniform(nominal, 4 * nominal)}
-        )
-        wanted = Randomization(belief=belief, noise=1.0)
-        growth = Automatic(wanted)
-        start = growth.now
-        worlds = TaskWorlds(PendulumSwingUp(), 128, randomization=start, seed=0)
-        if grows:
-            worlds.on_end = growth.record
-        s = small()
-        s.horizon, s.epochs, s.std, s.kl_target = 32, 8, 1.0, 0.02
-        s.entropy_weight, s.clip_value, s.mirror_samples = 0.01, False, True
-        learner = Ppo(worlds, s, seed=0)
-        for i in range(120):
-            if growth.advance(i):
-                worlds.randomize(growth.now)
-            learner.collect(worlds)
-            learner.update()
-        edge = Randomization(
-            belief=IndependentBelief(
-                space, {"joint.damping": Uniform(3.5 * nominal, 4 * nominal)}
-            ),
-            noise=1.0,
-        )
-        judged = TaskWorlds(PendulumSwingUp(), 100, randomization=edge, seed=9)
-        from realworthy.tasks.evaluate import evaluate
-
-        reached = growth.box.ends["joint.damping"][1] / nominal
-        return evaluate(judged, learner.act).success, reached
-
-    grown, reached = learn(grows=True)
-    stayed, still = learn(grows=False)
-    assert still < 1.3
-    assert reached > 2.5
-    assert grown >= 0.9
-    assert grown >= stayed
