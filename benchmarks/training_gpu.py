@@ -1,16 +1,24 @@
 """Training a quadruped on one GPU: raw physics, the environment, PPO, time to walk.
 
     python benchmarks/training_gpu.py [--worlds 4096 16384] [--seconds 60]
+        [--coarse] [--mjlab FOLDER]
 
-Prints ratios in one run. mjlab's figures on the same kind of GPU are quoted from its
-own run there (120,000 steps/s at 4,096 worlds): it cannot share an environment.
+Prints ratios in one run. With `--coarse`, practice has twice the twin's time step;
+episodes that judge never do. With `--mjlab`, a folder of packages that holds mjlab (it
+pins an older MuJoCo, so that it cannot share an environment), its own Go1 is trained
+with as many worlds right after ours. Without it ours is compared with what mjlab did on
+the same kind of GPU before.
 """
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from walking import walk
@@ -20,8 +28,9 @@ from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomizatio
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.worlds import TaskWorlds
 
-_MJLAB = 120_000
-"""Steps/s of mjlab 1.6 with PPO, Go1 flat, 4,096 worlds, one H200."""
+MJLAB = 120_000
+"""Steps/s of mjlab 1.6 with PPO, Go1 flat, 4,096 worlds, one H200, run apart."""
+PEER = Path(__file__).parent / "peers" / "mjlab_go1.py"
 
 
 def main() -> None:
@@ -33,6 +42,8 @@ def main() -> None:
     parser.add_argument("--with-warp", action="store_true")
     parser.add_argument("--train", type=int, nargs="*", default=[4096])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--coarse", action="store_true")
+    parser.add_argument("--mjlab", type=Path, metavar="FOLDER")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     torch.set_float32_matmul_precision("high")
@@ -44,7 +55,7 @@ def main() -> None:
 
 def measure_speed(count: int, given: argparse.Namespace) -> dict[str, float]:
     """Steps/s of raw physics, of the environment and of PPO, in one process."""
-    worlds = build(count, given)
+    worlds = build(count, given, coarse=given.coarse)
     simulator, device = worlds.simulator, worlds.device
     command = worlds.scene.initial_command.repeat(count, 1)
     raw = rate(lambda: simulator.step(command), given.steps, count, device)
@@ -72,15 +83,39 @@ def measure_speed(count: int, given: argparse.Namespace) -> dict[str, float]:
     print(
         f"{count:,} worlds: raw physics {raw:,.0f} steps/s; environment "
         f"{stepping / raw:.2f} of it; collecting {collect / raw:.2f}; PPO "
-        f"{learning:,.0f} steps/s, {learning / _MJLAB:.1f} × mjlab",
+        f"{learning:,.0f} steps/s, {learning / MJLAB:.1f} × mjlab's 120,000 of before",
         flush=True,
     )
+    if given.mjlab is not None:
+        peer = measure_mjlab(count, given)
+        found["mjlab"] = peer["rate"]
+        print(
+            f"{count:,} worlds of mjlab: PPO {peer['rate']:,.0f} steps/s, ours "
+            f"{learning / peer['rate']:.1f} × that; walks by its own words after "
+            f"{peer['reached']} s; at last {peer['curve'][-1]}",
+            flush=True,
+        )
     return found
+
+
+def measure_mjlab(count: int, given: argparse.Namespace) -> dict[str, Any]:
+    """mjlab's own Go1 with its own PPO, for as long as ours may learn to walk."""
+    path = os.pathsep.join(filter(None, (str(given.mjlab), os.getenv("PYTHONPATH"))))
+    asked = (str(given.seconds / 60), str(count), given.device)
+    done = subprocess.run(
+        (sys.executable, str(PEER), *asked),
+        env=os.environ | {"PYTHONPATH": path, "WANDB_MODE": "disabled"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"mjlab did not run:\n{done.stderr[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def time_to_walk(count: int, given: argparse.Namespace) -> dict[str, object]:
     """Trains for some seconds and looks at 1,000 held-out episodes on the way."""
-    worlds = build(count, given)
+    worlds = build(count, given, seed=given.seed, coarse=given.coarse)
     everyday = quadruped_randomization(pushes=False)
     judged = {
         name: build(min(1000, count), given, seed=given.seed + 1_000_003, how=how)
@@ -119,6 +154,7 @@ def build(
     *,
     seed: int = 0,
     how: Randomization | None = None,
+    coarse: bool = False,
 ) -> TaskWorlds:
     return TaskWorlds(
         QuadrupedVelocity(),
@@ -127,6 +163,7 @@ def build(
         seed=seed,
         device=given.device,
         with_warp=True if given.with_warp else None,
+        coarse=coarse,
     )
 
 

@@ -29,24 +29,41 @@ def build_worlds(
 
 @torch.no_grad()
 def walk(worlds: TaskWorlds, act: Callable[[Observations], Tensor]) -> dict[str, float]:
-    """How one whole episode of every world went: errors RMS, share of falls."""
+    """How one whole episode of every world went: errors RMS, share of falls.
+
+    How much actions change from step to step, RMS, while it is told to move and while
+    it is told to stand.
+    """
     task = worlds.task
     assert isinstance(task, QuadrupedVelocity)
     worlds.rewind()
     observations = worlds.reset()
     task.tally.restart()
     fell = torch.zeros(worlds.world_count, dtype=torch.bool, device=worlds.device)
+    changed = torch.zeros(2, device=worlds.device, dtype=torch.float64)
+    counted = torch.zeros_like(changed)
+    last = None
     for _ in range(worlds.step_limit):
-        step = worlds.step(act(observations))
+        action = act(observations)
+        step = worlds.step(action)
         fell |= step.terminated
         observations = step.observations
+        if last is not None:
+            moving = task.commands.is_moving
+            asked = torch.stack([moving, ~moving]) & ~step.done
+            changed += asked.double() @ (action - last).double().square().mean(dim=1)
+            counted += asked.sum(dim=1)
+        last = action.clone()
     found = task.tally.measure()
+    moving, standing = (changed / counted.clamp(min=1)).sqrt().tolist()
     return {
         "velocity_error": float(found.velocity_error),
         "yaw_error": float(found.yaw_error),
         "falls": float(fell.float().mean()),
         "slip": float(found.slip),
         "foot_travel": float(found.foot_travel),
+        "change_moving": moving,
+        "change_standing": standing,
     }
 
 
