@@ -234,7 +234,8 @@ class Guessed(Pendulum):
 
 @torch.no_grad()
 def measure_critic(learner: Ppo, environment: Guessed) -> tuple[float, float]:
-    """Mean return, and the share of the variance of discounted returns explained."""
+    """Mean return; the share of the variance of discounted returns explained, of steps
+    in the first quarter of an episode."""
     observations = environment.reset()
     hidden = learner.critic.network.initial_hidden(environment.world_count)
     values, rewards = [], []
@@ -247,7 +248,8 @@ def measure_critic(learner: Ppo, environment: Guessed) -> tuple[float, float]:
     total = returns.sum(0).mean().item()
     for t in reversed(range(len(returns) - 1)):
         returns[t] += 0.98 * returns[t + 1]
-    error = returns - torch.stack(values)
+    returns = returns[: len(returns) // 4]
+    error = returns - torch.stack(values[: len(returns)])
     return total, (1 - error.var() / returns.var()).item()
 
 
@@ -255,8 +257,9 @@ def measure_critic(learner: Ppo, environment: Guessed) -> tuple[float, float]:
 def test_a_critic_that_sees_what_is_hidden_judges_better():
     """Mass ± 50 %, gravity ± 20 %: medians of five seeds on 200 other pendulums.
 
-    Of returns over whole episodes it explains about 0.05 more. Returns that lean on the
-    critic itself, as in the metrics of an update, do not tell the two apart.
+    While it swings up, which the first quarter of an episode is about. Afterwards it
+    balances, which either critic foresees: over whole episodes the difference is 0.04.
+    Returns that lean on the critic itself, as in an update's metrics, tell nothing.
     """
 
     def learn(*, is_seen: bool) -> tuple[float, float]:
@@ -264,7 +267,7 @@ def test_a_critic_that_sees_what_is_hidden_judges_better():
         for seed in range(5):
             environment = Guessed(128, is_seen=is_seen, seed=seed)
             learner = Ppo(environment, pendulum_settings(), seed=seed)
-            train(learner, environment, 60)
+            train(learner, environment, 150)
             other = Guessed(200, is_seen=is_seen, seed=99)
             found.append(measure_critic(learner, other))
         totals, explained = zip(*found, strict=True)
@@ -272,5 +275,5 @@ def test_a_critic_that_sees_what_is_hidden_judges_better():
 
     total, explained = learn(is_seen=True)
     blind_total, blind_explained = learn(is_seen=False)
-    assert explained >= blind_explained + 0.02
+    assert explained >= blind_explained + 0.1
     assert total >= blind_total

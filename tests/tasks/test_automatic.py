@@ -35,7 +35,7 @@ def make_space() -> ParameterSpace:
 
 
 def build(kind: type[AutomaticRandomization] = AutomaticRandomization):
-    steps = {"arm.first": 0.05, "arm.second": 0.015}
+    steps = {"arm.first": (0.05, 0.05), "arm.second": (0.015, 0.015)}
     return kind(make_space(), steps, settings=SETTINGS)
 
 
@@ -97,7 +97,7 @@ def test_a_stub_that_always_grows_does_not_settle() -> None:
 
 
 def test_ends_never_shrink_past_the_nominal_nor_grow_past_their_limits() -> None:
-    steps = {"arm.first": 0.5}
+    steps = {"arm.first": (0.5, 0.5)}
     limits = {"arm.first": (-0.25, 1.0)}
     automatic = AutomaticRandomization(
         make_space(), steps, limits=limits, settings=SETTINGS
@@ -107,6 +107,19 @@ def test_ends_never_shrink_past_the_nominal_nor_grow_past_their_limits() -> None
         for episode in range(20):
             e = automatic.belief.sample(200, seed=2, episode=episode)
             automatic.record(e, np.full(200, performance))
+        assert automatic.ends == {"arm.first": pytest.approx(expected)}
+
+
+def test_each_end_has_a_step_of_its_own_and_one_may_stay() -> None:
+    for steps, expected in (((0.1, 0.4), (-0.25, 1.0)), ((0.0, 0.4), (0.0, 1.0))):
+        automatic = AutomaticRandomization(
+            make_space(), {"arm.first": steps}, settings=SETTINGS
+        )
+        half = (-steps[0] / 2, steps[1] / 2)
+        assert automatic.ends == {"arm.first": pytest.approx(half)}
+        while automatic.ends["arm.first"][1] < 1.0 - 1e-9:
+            e = np.array([automatic.belief.ends[0]] * 20).reshape(-1, 1)
+            automatic.record(e, np.ones(40))
         assert automatic.ends == {"arm.first": pytest.approx(expected)}
 
 
@@ -157,12 +170,12 @@ def test_settings_that_contradict_themselves_are_refused() -> None:
     with pytest.raises(RealworthyError, match="not below grow_at"):
         AutomaticSettings(grow_at=0.3, shrink_at=0.5)
     with pytest.raises(RealworthyError, match="above zero"):
-        AutomaticRandomization(make_space(), {"arm.first": 0.0})
+        AutomaticRandomization(make_space(), {"arm.first": (0.0, 0.0)})
 
 
 def test_running_worlds_take_up_a_box_that_has_grown() -> None:
     twin = load_twin("pendulum")
-    steps = {"pendulum.mass": 0.02, "joint.damping": 0.01}
+    steps = {"pendulum.mass": (0.02, 0.02), "joint.damping": (0.01, 0.01)}
     automatic = AutomaticRandomization(twin.space, steps, settings=SETTINGS)
     task = PendulumSwingUp(twin)
     task.seconds = 3 * task.period

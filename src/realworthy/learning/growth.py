@@ -9,16 +9,18 @@ from numpy.typing import NDArray
 from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief
 from realworthy.tasks.automatic import AutomaticRandomization, AutomaticSettings
-from realworthy.tasks.curriculum import Curriculum, ease, ramp
+from realworthy.tasks.curriculum import Curriculum, CurriculumSettings, ease, ramp
 from realworthy.tasks.randomization import Randomization
 
 Floats = NDArray[np.float64]
-_STEPS = 10
+_STEPS = 5
 """Of a side of a box from the twin's number to where 5 % of the worlds lie beyond."""
 _BEYOND = 3.0
 """Times as far as that a side may go."""
-_EPISODES = 60
-"""On a side before it is judged."""
+_FEWEST = 10
+"""Episodes by which a side is judged at least."""
+_LEAP = 0.15
+"""Of all that is asked for, by which worlds grow at once."""
 
 
 class Growth(ABC):
@@ -77,12 +79,16 @@ class ByTime(Growth):
 
 
 class BySuccess(Growth):
-    """From a tenth as different on, more as episodes succeed, less as they fail."""
+    """From a tenth as different on, more as episodes succeed, less as they fail.
 
-    def __init__(self, wanted: Randomization) -> None:
+    Judged by as many episodes as there are worlds, so that most were begun as it is.
+    """
+
+    def __init__(self, wanted: Randomization, world_count: int) -> None:
         if wanted.is_none:
             raise _wonder()
-        self._wanted, self._curriculum = wanted, Curriculum()
+        settings = CurriculumSettings(step=_LEAP, episode_count=world_count)
+        self._wanted, self._curriculum = wanted, Curriculum(settings)
         self._has_changed = False
         self.now = ease(wanted, self._curriculum.factor)
 
@@ -112,19 +118,20 @@ class Automatic(Growth):
     """From the twin itself on, each number as far as the policy copes with its ends.
 
     Noise and pushes are as asked from the start. What is wanted of e says which numbers
-    differ and what a step is; ends may go further.
+    differ and what a step is; ends may go further. An end is judged by as many episodes
+    as it gets while every world ends one.
     """
 
-    def __init__(self, wanted: Randomization) -> None:
+    def __init__(self, wanted: Randomization, world_count: int) -> None:
         steps, limits = ({}, {}) if wanted.belief is None else _size(wanted.belief)
         if wanted.belief is None or not steps:
             raise _wonder()
         self._wanted, self._has_changed = wanted, False
+        settings = AutomaticSettings()
+        each = settings.boundary_share * world_count / (2 * len(steps))
+        settings.episode_count = max(_FEWEST, round(each))
         self.box = AutomaticRandomization(
-            wanted.belief.space,
-            steps,
-            limits=limits,
-            settings=AutomaticSettings(episode_count=_EPISODES),
+            wanted.belief.space, steps, limits=limits, settings=settings
         )
         self._steps = np.array([steps[name] for name in self.box.space.names])
         self.now = replace(wanted, belief=self.box.belief)
@@ -139,14 +146,13 @@ class Automatic(Growth):
 
     @property
     def words(self) -> str:
-        nominal, step = self.box.space.nominal, self._steps
-        shares = (
-            np.abs(self.box.belief.ends - nominal[:, None]) / step[:, None] / _STEPS
-        )
+        away = np.abs(self.box.belief.ends - self.box.space.nominal[:, None])
+        moves = self._steps > 0
+        shares = np.where(moves, away / np.where(moves, self._steps, 1.0) / _STEPS, 0)
         least = int(shares.max(axis=1).argmin())
         return (
-            f"Practice grew to {np.median(shares):.0%} of the ranges asked for, by the "
-            f"median of {shares.size} ends; least with "
+            f"Practice grew to {np.median(shares[moves]):.0%} of the ranges asked for, "
+            f"by the median of {moves.sum()} ends; least with "
             f"'{self.box.space.names[least]}', {shares[least].max():.0%}."
         )
 
@@ -172,17 +178,18 @@ def _describe_factor(factor: float) -> str:
 
 def _size(
     belief: Belief,
-) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
-    """By how much each end of a box moves, and how far it may go."""
+) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
+    """By how much either end of a box moves, and how far it may go."""
     low, high = np.quantile(belief.sample(4096, seed=0), (0.05, 0.95), axis=0)
     steps, limits = {}, {}
     for i, p in enumerate(belief.space):
-        far = max(p.nominal - low[i], high[i] - p.nominal)
-        if far > 0:
-            steps[p.name] = float(far / _STEPS)
-            reach = _BEYOND * far
-            limits[p.name] = (
-                float(max(p.lower, p.nominal - reach)),
-                float(min(p.upper, p.nominal + reach)),
-            )
+        down, up = max(p.nominal - low[i], 0.0), max(high[i] - p.nominal, 0.0)
+        if down == up == 0:
+            continue
+        steps[p.name] = (float(down / _STEPS), float(up / _STEPS))
+        least = p.nominal - _BEYOND * down
+        if 0 < low[i] <= p.nominal:  # what is never zero does not become it
+            least = p.nominal * (low[i] / p.nominal) ** _BEYOND
+        most = p.nominal + _BEYOND * up
+        limits[p.name] = (float(max(p.lower, least)), float(min(p.upper, most)))
     return steps, limits

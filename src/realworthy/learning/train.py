@@ -149,9 +149,9 @@ def _prepare(
 
 def _build_growth(settings: TrainSettings, wanted: Randomization) -> Growth:
     if settings.grow is Grow.SUCCESS:
-        return BySuccess(wanted)
+        return BySuccess(wanted, settings.world_count)
     if settings.grow is Grow.AUTOMATIC:
-        return Automatic(wanted)
+        return Automatic(wanted, settings.world_count)
     if settings.ease_steps and settings.device == "cpu":
         return ByTime(wanted, settings.ease_steps)
     return AtOnce(wanted)

@@ -114,20 +114,22 @@ class AutomaticRandomization:
     def __init__(
         self,
         space: ParameterSpace,
-        steps: Mapping[str, float],
+        steps: Mapping[str, tuple[float, float]],
         *,
         limits: Mapping[str, tuple[float, float]] | None = None,
         settings: AutomaticSettings | None = None,
     ) -> None:
-        """`steps`: by how much an end moves [unit of the parameter]; also half the
-        width that a box begins with. `limits`: how far ends may go, the parameters'
-        bounds unless told.
+        """`steps`: by how much the lower and the upper end move [unit of the
+        parameter], zero for an end that stays; a box begins half of that away from the
+        nominals. `limits`: how far ends may go, the parameters' bounds unless told.
         """
         self.space = space.select(list(steps))
         self.settings = settings or AutomaticSettings()
         self._step = np.array([steps[name] for name in self.space.names])
-        if not (self._step > 0).all():
-            raise RealworthyError("Ends of a box move by steps above zero.")
+        if not ((self._step >= 0).all() and (self._step > 0).any(axis=1).all()):
+            raise RealworthyError(
+                "Ends of a box move by steps above zero; one of two may stay."
+            )
         told = limits or {}
         for name in told:
             self.space.index(name)
@@ -138,7 +140,7 @@ class AutomaticRandomization:
             (self._limits[:, 0] <= nominal) & (nominal <= self._limits[:, 1])
         ).all():
             raise RealworthyError("Limits of a box lie on both sides of the nominals.")
-        self._least = self._cut(nominal[:, None] + self._step[:, None] * [-0.5, 0.5])
+        self._least = self._cut(nominal[:, None] + self._step * [-0.5, 0.5])
         """Ends that a box never shrinks past; a width of zero has no entropy."""
         self.belief = self._build(self._least)
         self._buffers: list[list[float]] = [[] for _ in range(2 * len(self.space))]
@@ -173,11 +175,12 @@ class AutomaticRandomization:
                 continue
             mean = float(np.mean(buffer))
             buffer.clear()
-            outwards = -1.0 if side % 2 == 0 else 1.0
+            place = side // 2, side % 2
+            outwards = self._step[place] * (1.0 if side % 2 else -1.0)
             if mean >= settings.grow_at:
-                ends[side // 2, side % 2] += outwards * self._step[side // 2]
+                ends[place] += outwards
             elif mean <= settings.shrink_at:
-                ends[side // 2, side % 2] -= outwards * self._step[side // 2]
+                ends[place] -= outwards
         ends = self._cut(ends)
         ends[:, 0] = np.minimum(ends[:, 0], self._least[:, 0])
         ends[:, 1] = np.maximum(ends[:, 1], self._least[:, 1])
