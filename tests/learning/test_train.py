@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from realworthy.errors import RealworthyError, Unwritable
-from realworthy.learning import growth
-from realworthy.learning import train as training_module
+from realworthy.learning import growth, practice
 from realworthy.learning.ppo import Ppo, PpoSettings, small
 from realworthy.learning.presets import PRESETS, Grow, Randomize, choose_randomization
 from realworthy.learning.runs import BEST, LATEST, RunFolder
@@ -68,7 +67,7 @@ def test_only_practice_is_coarse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             built.append(coarse)
             super().__init__(*args, coarse=coarse, **more)
 
-    monkeypatch.setattr(training_module, "TaskWorlds", Noted)
+    monkeypatch.setattr(practice, "TaskWorlds", Noted)
     train(settings(1, coarse=True), output=tmp_path / "run")
     assert built[0]
     assert len(built) > 1
@@ -123,7 +122,7 @@ def test_a_run_leaves_a_policy_that_acts_as_the_network_did(tmp_path: Path):
 def test_an_interrupted_run_goes_on_to_the_same_weights(
     tmp_path, monkeypatch, ease_steps
 ):
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
     asked = settings(5, ease_steps=ease_steps)
     whole = train(asked, output=tmp_path / "whole")
     with pytest.raises(Interrupted):
@@ -157,7 +156,7 @@ def test_a_folder_in_use_is_refused_and_kept(tmp_path):
 
 
 def test_a_full_disk_costs_a_checkpoint_and_not_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
     save = RunFolder.save
     written = []
 
@@ -197,7 +196,7 @@ def test_a_full_disk_costs_metrics_and_not_the_run(tmp_path, monkeypatch):
 
 def test_a_best_policy_that_was_not_written_is_not_the_best(tmp_path, monkeypatch):
     """What is exported is what is on the disk, so that is what others must beat."""
-    monkeypatch.setattr(training_module, "_EARLIEST", 1)
+    monkeypatch.setattr(practice, "_EARLIEST", 1)
     save, refused = RunFolder.save, []
 
     def save_first(self, name, state):
@@ -210,7 +209,7 @@ def test_a_best_policy_that_was_not_written_is_not_the_best(tmp_path, monkeypatc
     better = itertools.count(1)  # at every look
     success = property(lambda self: next(better) / 100)
     monkeypatch.setattr(Evaluation, "least_success", success)
-    monkeypatch.setattr(training_module, "_SHARE", 1e9)  # looks after every update
+    monkeypatch.setattr(practice, "_SHARE", 1e9)  # looks after every update
     with pytest.warns(UserWarning, match="No space left"):
         done = train(settings(3), output=tmp_path / "run")
     assert len(refused) == 2
@@ -220,7 +219,7 @@ def test_a_best_policy_that_was_not_written_is_not_the_best(tmp_path, monkeypatc
 def test_memory_that_runs_out_says_what_to_do_and_costs_no_checkpoint(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
     whole = train(settings(4), output=tmp_path / "whole")
     update, count = Ppo.update, []
 
@@ -240,11 +239,12 @@ def test_memory_that_runs_out_says_what_to_do_and_costs_no_checkpoint(
 
 SCRIPT = """
 import sys
-from realworthy.learning import train as module
+from realworthy.learning import practice
+from realworthy.learning.train import train
 from tests.learning.test_train import settings
 
-module._KEEP = 0.0
-module.train(settings(2000), output=sys.argv[1])
+practice._KEEP = 0.0
+train(settings(2000), output=sys.argv[1])
 """
 
 
@@ -263,14 +263,14 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path, monkeypat
     assert running.returncode == -signal.SIGKILL
     kept = folder.load(LATEST)["update_count"]
     assert kept >= 1
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
     resumed = resume(folder.path, steps=(kept + 2) * WORLDS * HORIZON)
     assert resumed.update_count == kept + 2
     check_equal(train(settings(kept + 2), output=tmp_path / "whole"), resumed)
 
 
 def test_weights_that_are_lost_are_not_kept(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
 
     rewarded = itertools.count()
 
@@ -318,9 +318,9 @@ def test_a_checkpoint_of_an_older_version_says_so(tmp_path: Path):
 
 
 def test_a_resumed_run_looks_when_the_whole_one_would(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
-    monkeypatch.setattr(training_module, "_EARLIEST", 1)
-    monkeypatch.setattr(training_module, "_SHARE", 1e9)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
+    monkeypatch.setattr(practice, "_EARLIEST", 1)
+    monkeypatch.setattr(practice, "_SHARE", 1e9)
     whole = train(settings(6), output=tmp_path / "whole")
     with pytest.raises(Interrupted):
         train(settings(6), output=tmp_path / "cut", follow=interrupt_after(3))
@@ -349,8 +349,8 @@ def test_worlds_that_grow_are_resumed_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grow: Grow
 ):
     """Episodes of one second, so that many end within a few updates."""
-    monkeypatch.setattr(training_module, "_KEEP", 0.0)
-    monkeypatch.setattr(growth, "_EPISODES", 2)
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
+    monkeypatch.setattr(growth, "_FEWEST", 2)
 
     class Short(PendulumSwingUp):
         seconds = 0.4

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
+from realworthy.learning.presets import Grow
+from realworthy.learning.training import TrainSettings
 from realworthy.parameters import Belief
 from realworthy.tasks.automatic import AutomaticRandomization, AutomaticSettings
 from realworthy.tasks.curriculum import Curriculum, CurriculumSettings, ease, ramp
@@ -163,6 +165,17 @@ class Automatic(Growth):
         self._has_changed = bool(state["has_changed"])
         self.box.load_state_dict(state)
         self.now = replace(self._wanted, belief=self.box.belief)
+
+
+def choose_growth(settings: TrainSettings, wanted: Randomization) -> Growth:
+    """As the settings of a run ask."""
+    if settings.grow is Grow.SUCCESS:
+        return BySuccess(wanted, settings.world_count)
+    if settings.grow is Grow.AUTOMATIC:
+        return Automatic(wanted, settings.world_count)
+    if settings.ease_steps and settings.device == "cpu":
+        return ByTime(wanted, settings.ease_steps)
+    return AtOnce(wanted)
 
 
 def _wonder() -> RealworthyError:

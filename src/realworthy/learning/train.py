@@ -1,66 +1,23 @@
 """From a task to a policy: practise, look how well it goes, keep the best, export."""
 
 import contextlib
-import datetime
-import hashlib
-import time
-import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
-from math import inf
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import torch
 
-from realworthy.errors import BadFile, RealworthyError, Unwritable
-from realworthy.gap.intervals import Interval
-from realworthy.learning.board import Board
-from realworthy.learning.distributed import Team, join_team, share_weights
-from realworthy.learning.export import export_policy
-from realworthy.learning.growth import AtOnce, Automatic, BySuccess, ByTime, Growth
-from realworthy.learning.ppo import Ppo, PpoMetrics
-from realworthy.learning.presets import (
-    Grow,
-    apply_published,
-    choose_randomization,
-)
-from realworthy.learning.runs import (
-    BEST,
-    LATEST,
-    RunFolder,
-    find_commit,
-    list_versions,
-)
-from realworthy.learning.training import Look, Progress, Training, TrainSettings
-from realworthy.learning.watch import Watch
-from realworthy.policies import contract as policies
-from realworthy.policies.measured import check_measurable
+from realworthy.errors import RealworthyError
+from realworthy.learning.distributed import join_team
+from realworthy.learning.judgement import conclude
+from realworthy.learning.practice import Follow, Practice
+from realworthy.learning.presets import apply_published, choose_randomization
+from realworthy.learning.runs import LATEST, RunFolder
+from realworthy.learning.training import Progress, Training, TrainSettings
 from realworthy.tasks.catalogue import build_task
-from realworthy.tasks.contract import build_contract, list_measured
-from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.variety import describe_variety
-from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
-
-_HELD_OUT, _UNSEEN = 1_000_003, 2_000_003
-"""Added to the seed for worlds that choose the best policy, and that judge it."""
-_OTHERS = 7_919
-"""Added to the seed for each further process."""
-_SHARE = 0.15
-"""Of the time that looking at the policy may take."""
-_EARLIEST = 10
-"""Updates before the policy is looked at first."""
-_NARROW = 64
-"""Neurons of a layer up to which a second thread costs more than it gives."""
-_SHARED = ("actor", "critic", "optimiser", "learning_rate")
-"""What a learner has in common with those of other processes."""
-_KEEP = 60.0
-"""[s] between checkpoints at most."""
-Follow = Callable[[Progress], None]
 
 
 def train(
@@ -82,10 +39,10 @@ def train(
     folder, team = RunFolder(output), join_team(settings.device)
     team.share(folder.check_free)
     with _minding_memory(settings, folder):
-        run = _Run(build, folder, settings, spread, team, remarks)
+        practice = Practice(build, folder, settings, spread, team, remarks)
         team.share(lambda: folder.begin(settings))  # what is refused leaves no folder
-        run.learn(follow or _ignore)
-        return team.share(run.finish)
+        practice.learn(follow or _ignore)
+        return team.share(lambda: conclude(practice))
 
 
 def resume(
@@ -116,13 +73,13 @@ def resume(
     build, spread, remarks = _prepare(settings, task, randomization)
     team = join_team(settings.device)
     with _minding_memory(settings, folder):
-        run = _Run(build, folder, settings, spread, team, remarks)
-        run.restore()
+        practice = Practice(build, folder, settings, spread, team, remarks)
+        practice.restore()
         if told:
-            run.check_unfinished()
+            practice.check_unfinished()
             team.share(lambda: folder.change(settings))
-        run.learn(follow or _ignore)
-        return team.share(run.finish)
+        practice.learn(follow or _ignore)
+        return team.share(lambda: conclude(practice))
 
 
 def _prepare(
@@ -147,16 +104,6 @@ def _prepare(
     return make, how, ()
 
 
-def _build_growth(settings: TrainSettings, wanted: Randomization) -> Growth:
-    if settings.grow is Grow.SUCCESS:
-        return BySuccess(wanted, settings.world_count)
-    if settings.grow is Grow.AUTOMATIC:
-        return Automatic(wanted, settings.world_count)
-    if settings.ease_steps and settings.device == "cpu":
-        return ByTime(wanted, settings.ease_steps)
-    return AtOnce(wanted)
-
-
 @contextlib.contextmanager
 def _minding_memory(settings: TrainSettings, folder: RunFolder) -> Iterator[None]:
     """Says what to do where memory ran out; checkpoints stay."""
@@ -175,438 +122,6 @@ def _minding_memory(settings: TrainSettings, folder: RunFolder) -> Iterator[None
             f"'{settings.device}'.",
             hint=f"{hint}.",
         ) from error
-
-
-class _Run:
-    """A run under way."""
-
-    def __init__(
-        self,
-        task: Callable[[], Task],
-        folder: RunFolder,
-        settings: TrainSettings,
-        randomization: Randomization,
-        team: Team,
-        remarks: tuple[str, ...] = (),
-    ) -> None:
-        self.task, self.folder, self.settings = task, folder, settings
-        self.randomization, self.team = randomization, team
-        _prepare_torch(settings)
-        seed = settings.seed + _OTHERS * team.rank
-        self.growth = _build_growth(settings, randomization)
-        self.worlds = self._build(
-            settings.world_count, seed, self.growth.now, is_practice=True
-        )
-        self._check_measurable()
-        if settings.grow is not Grow.AT_ONCE:
-            self.worlds.on_end = self.growth.record
-        self.warnings: list[str] = list(remarks)
-        self.learner = Ppo(self.worlds, settings.ppo, seed=seed, average=team.average)
-        if team.count > 1:
-            share_weights(self.learner.actor, self.learner.critic)
-        self.step_count = self.update_count = 0
-        self.seconds = self.looking = 0.0
-        self.best: tuple[float, float] | None = None
-        self.newest: Evaluation | None = None
-        self.looks: list[Look] = []
-        self._next_look, self._look_every = _EARLIEST, 0
-        self._first_look: tuple[int, float] | None = None
-        self._held_out: TaskWorlds | None = None
-        self._watch = Watch(settings.ppo)
-
-    def learn(self, follow: Follow) -> None:
-        """Until a bound is met; checkpoints on the way."""
-        with contextlib.ExitStack() as stack:
-            board = None
-            if self.team.is_first:
-                board = stack.enter_context(Board(self.folder.metrics))
-            began, kept = time.perf_counter() - self.seconds, time.perf_counter()
-            while not self.team.agree(self._has_ended)[0]:
-                if self.growth.advance(self.step_count):
-                    self.worlds.randomize(self.growth.now)
-                self.learner.collect(self.worlds)
-                metrics = self.learner.update()
-                self.step_count += metrics.rollout.step_count * self.team.count
-                self.update_count += 1
-                self._watch.check(metrics, self.update_count)
-                self.seconds = time.perf_counter() - began
-                is_due = self.update_count >= self._next_look
-                is_old = time.perf_counter() - kept > _KEEP
-                looks, keeps = self.team.agree(is_due or self._has_ended, is_old)
-                if looks:
-                    self._look(metrics)
-                    self.seconds = time.perf_counter() - began
-                if looks or keeps:
-                    self._keep()
-                    kept = time.perf_counter()
-                if board is not None:
-                    board.write(self._list_metrics(metrics), self.step_count)
-                    follow(self._describe(metrics))
-        if board is not None and board.problem:
-            self.warnings.append(board.problem)
-        self._keep()
-
-    def finish(self) -> Training:
-        """Judges the best policy in worlds nobody has chosen by, and exports it."""
-        s, spread = self.settings, self.randomization
-        self.learner.actor.load_state_dict(self.folder.load(BEST)["actor"])
-        worlds = self._build(s.evaluation_episodes, s.seed + _UNSEEN, spread)
-        found, variety = self._evaluate(worlds), describe_variety(worlds)
-        as_is = replace(spread, belief=None, processes=(), pushes=None)
-        nominal = self._build(s.evaluation_episodes, s.seed + _UNSEEN, as_is)
-        at_nominal = self._evaluate(nominal)
-        self._export(found)
-        stopped_by = self._find_end()
-        assert stopped_by is not None
-        invalid = self.worlds.invalid_count
-        self.warnings += _describe_diverged(
-            invalid, self.step_count / self.team.count, found, at_nominal
-        )
-        self.warnings += self._watch.warnings
-        return Training(
-            folder=self.folder,
-            task=self.worlds.task.name,
-            twin=self.worlds.task.twin.reference or self.worlds.task.twin.name,
-            variety=variety,
-            grown=self.growth.words,
-            looks=tuple(self.looks),
-            step_count=self.step_count,
-            seconds=self.seconds,
-            steps_per_second=self._speed,
-            evaluation=found,
-            at_nominal=at_nominal,
-            invalid_count=invalid,
-            update_count=self.update_count,
-            stopped_by=stopped_by,
-            warnings=tuple(self.warnings),
-        )
-
-    def restore(self) -> None:
-        """Goes on from the last checkpoint."""
-        state = self.folder.load(self._latest)
-        if "worlds_like" not in state:
-            path = self.folder.checkpoint(self._latest)
-            raise BadFile(path, "it was written by an older version of Realworthy.")
-        if state["worlds_like"] != self._fingerprint():
-            raise RealworthyError(
-                f"The worlds of '{self.folder.path}' were others: the twin, the task or"
-                " what differs between worlds has changed since.",
-                hint="Go on with what it began with, or begin a new run.",
-            )
-        self.step_count = state["step_count"]
-        self.growth.load_state_dict(state["growth"])
-        self.growth.advance(self.step_count)
-        self.worlds.randomize(self.growth.now)
-        self.worlds.load_state_dict(state["worlds"])
-        self.learner.load_state_dict(state["learner"])
-        self.update_count = state["update_count"]
-        self._share_learner()
-        self.seconds, self.looking = state["seconds"], state["looking"]
-        self.best = None if state["best"] is None else tuple(state["best"])
-        self.looks = [Look(**look) for look in state["looks"]]
-        self._next_look, self._look_every = state["next_look"], state["look_every"]
-        self._first_look = state["first_look"]
-
-    def check_unfinished(self) -> None:
-        """Raises where a bound is met already."""
-        end = self._find_end()
-        if end is not None:
-            value = getattr(self.settings, end)
-            raise RealworthyError(
-                f"The run in '{self.folder.path}' has met its {end}, {value:g}: "
-                f"{self.step_count} steps in {self.seconds / 60:.1f} minutes.",
-                hint="Give more --steps or --minutes, of the whole run; --target 2 "
-                "never ends early.",
-            )
-
-    def _share_learner(self) -> None:
-        """Processes that were stopped between two checkpoints go on from the first's.
-
-        Then the run is not quite the one that was interrupted.
-        """
-        counts = self.team.gather(self.update_count)
-        if len(set(counts)) == 1:
-            return
-        state = self.learner.state_dict()
-        first = self.team.share(lambda: {k: state[k] for k in _SHARED})
-        self.learner.load_state_dict({**state, **first})
-        self.update_count = counts[0]
-        self.step_count = self.team.share(lambda: self.step_count)
-        self.warnings.append(
-            f"Processes were stopped after {sorted(set(counts))} updates; all went on "
-            "with the weights of the first."
-        )
-
-    @property
-    def _latest(self) -> str:
-        """Each process keeps its own worlds."""
-        return LATEST if self.team.is_first else f"{self.team.rank}_{LATEST}"
-
-    @property
-    def _speed(self) -> float:
-        return self.step_count / max(1e-9, self.seconds - self.looking)
-
-    @property
-    def _has_ended(self) -> bool:
-        return self._find_end() is not None
-
-    def _find_end(self) -> str | None:
-        s = self.settings
-        if s.target is not None and self.best is not None and self.best[0] >= s.target:
-            return "target"
-        if s.steps is not None and self.step_count >= s.steps:
-            return "steps"
-        if s.minutes is not None and self.seconds >= 60 * s.minutes:
-            return "minutes"
-        return None
-
-    def _look(self, metrics: PpoMetrics) -> None:
-        """Plays in held-out worlds, and keeps the policy if it is the best so far.
-
-        The next look comes after so many updates that looking takes its share of the
-        time. How many is found at the second, when everything is built and warm, and
-        stays, so that a resumed run looks alike.
-        """
-        began, s = time.perf_counter(), self.settings
-        practised = self.seconds - self.looking
-        if not self.team.is_first:
-            return
-        if self._held_out is None:
-            count, seed = s.evaluation_episodes, s.seed + _HELD_OUT
-            self._held_out = self._build(count, seed, self.randomization)
-        found = self.newest = self._evaluate(self._held_out, again=True)
-        score = (found.least_success, found.mean_return if len(found.returns) else -inf)
-        if (self.best is None or score > self.best) and self._save(
-            BEST, {"actor": self.learner.actor.state_dict()}
-        ):
-            self.best = score
-        cost = time.perf_counter() - began
-        self.looking += cost
-        if self._first_look is None:
-            self._first_look = self.update_count, practised
-        elif not self._look_every:
-            count, then = self._first_look
-            update = (practised - then) / (self.update_count - count)
-            self._look_every = max(1, round(cost / _SHARE / update))
-        self._next_look = self.update_count + (self._look_every or _EARLIEST)
-        self.looks.append(
-            Look(
-                step_count=self.step_count,
-                seconds=self.seconds,
-                reward=metrics.rollout.reward,
-                success=found.least_success,
-                mean_return=found.mean_return,
-            )
-        )
-
-    def _evaluate(self, worlds: TaskWorlds, *, again: bool = False) -> Evaluation:
-        """The policy as it stands; `again` meets the same worlds every time."""
-        if again:
-            worlds.rewind()
-        memory = self.learner.remember(worlds.world_count)
-        return evaluate(worlds, lambda seen: self.learner.act(seen, memory))
-
-    def _build(
-        self,
-        count: int,
-        seed: int,
-        randomization: Randomization,
-        *,
-        is_practice: bool = False,
-    ) -> TaskWorlds:
-        s = self.settings
-        return TaskWorlds(
-            self.task(),
-            count,
-            randomization=randomization,
-            seed=seed,
-            device=self.team.choose_device(s.device),
-            thread_count=s.thread_count,
-            coarse=is_practice and s.coarse,
-            is_practice=is_practice,
-        )
-
-    def _keep(self) -> None:
-        self._save(
-            self._latest,
-            {
-                "worlds": self.worlds.state_dict(),
-                "learner": self.learner.state_dict(),
-                "step_count": self.step_count,
-                "update_count": self.update_count,
-                "seconds": self.seconds,
-                "looking": self.looking,
-                "best": self.best,
-                "looks": [asdict(look) for look in self.looks],
-                "next_look": self._next_look,
-                "look_every": self._look_every,
-                "first_look": self._first_look,
-                "growth": self.growth.state_dict(),
-                "worlds_like": self._fingerprint(),
-            },
-        )
-
-    def _save(self, name: str, state: dict[str, Any]) -> bool:
-        """Whether it was written: a full disk costs a checkpoint, not the run."""
-        try:
-            self.folder.save(name, state)
-            return True
-        except (Unwritable, RuntimeError) as error:
-            if name == BEST and not self.folder.has(BEST):
-                raise
-            message = f"A checkpoint could not be written: {error}"
-            if message not in self.warnings:
-                self.warnings.append(message)
-                warnings.warn(message, stacklevel=2)
-            return False
-
-    def _fingerprint(self) -> str:
-        """Of what worlds are drawn from: a few draws of e, and the twin's numbers."""
-        how, task = self.randomization, self.worlds.task
-        told = [type(task).__name__, task.twin.name, how.noise, how.pushes, how.latency]
-        told += [tuple(how.processes), task.terms, task.action, dict(task.weights)]
-        told += [task.twin.spec().to_xml(), task.twin.space.names]
-        told += [f"{x:.9g}" for x in task.twin.space.nominal]
-        if how.belief is not None:
-            drawn = how.belief.sample(4, seed=0).ravel()
-            told += [how.belief.space.names, *(f"{x:.9g}" for x in drawn)]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
-
-    def _check_measurable(self) -> None:
-        """Raises now what export would raise in the end."""
-        task = self.worlds.task
-        inputs = [one.name for one in task.inputs]
-        given = [*inputs, *task.action.names]
-        check_measurable(task.terms, list_measured(self.worlds), given=given)
-
-    def _export(self, found: Evaluation) -> None:
-        s, worlds = (
-            self.settings,
-            self._build(1, self.settings.seed, self.growth.now),
-        )
-        text = msgspec.json.encode(s)
-        contract = msgspec.structs.replace(
-            build_contract(worlds),
-            evaluation=policies.Evaluation(
-                episode_count=max(1, found.episode_count),
-                success=found.success if found.episode_count else 0.0,
-                success_interval=_pair(found.success_interval),
-                mean_return=found.mean_return if found.episode_count else 0.0,
-                return_interval=_bound_returns(found),
-            ),
-            provenance=policies.PolicyProvenance(
-                created=datetime.datetime.now(datetime.UTC).isoformat(
-                    timespec="seconds"
-                ),
-                versions=list_versions(),
-                settings_hash=hashlib.sha256(text).hexdigest(),
-                git=find_commit(),
-            ),
-        )
-        export_policy(
-            self.folder.policy,
-            self.learner.actor,
-            contract,
-            measured=list_measured(worlds),
-            rollout=_play_one(worlds, self.learner),
-            overwrite=True,
-        )
-
-    def _describe(self, metrics: PpoMetrics) -> Progress:
-        s = self.settings
-        shares = [0.0]
-        if s.minutes is not None:
-            shares.append(self.seconds / (60 * s.minutes))
-        if s.steps is not None:
-            shares.append(self.step_count / s.steps)
-        return Progress(
-            done=min(1.0, max(shares)),
-            seconds=self.seconds,
-            step_count=self.step_count,
-            steps_per_second=self._speed,
-            metrics=metrics,
-            evaluation=self.newest,
-        )
-
-    def _list_metrics(self, metrics: PpoMetrics) -> dict[str, float]:
-        """One row of everything for TensorBoard."""
-        rollout = metrics.rollout
-        row = {
-            "practice/reward": rollout.reward,
-            "practice/episode_return": rollout.episode_return,
-            "practice/episode_steps": rollout.episode_steps,
-            "practice/success": rollout.success,
-            "practice/terminated": rollout.terminated,
-            "practice/invalid": rollout.invalid_count,
-            "learning/kl": metrics.kl,
-            "learning/step_size": metrics.learning_rate,
-            "learning/std": metrics.std,
-            "learning/value_loss": metrics.value_loss,
-            "learning/explained_variance": metrics.explained_variance,
-            "speed/steps_per_second": self._speed,
-        }
-        row |= {f"terms/{name}": value for name, value in rollout.terms.items()}
-        if self.newest is not None:
-            row["held_out/success"] = self.newest.least_success
-            row["held_out/return"] = self.newest.mean_return
-        return row
-
-
-def _prepare_torch(settings: TrainSettings) -> None:
-    """Short floats in products on a GPU; one thread for networks of a few neurons."""
-    if settings.device.startswith("cuda"):
-        torch.set_float32_matmul_precision("high")
-    widest = max((*settings.ppo.actor_widths, *settings.ppo.critic_widths))
-    if widest <= _NARROW:
-        torch.set_num_threads(1)
-
-
-@torch.no_grad()
-def _play_one(worlds: TaskWorlds, learner: Ppo) -> torch.Tensor:
-    """(steps, width) observations of the actor over one episode of one world."""
-    memory, seen = learner.remember(1), []
-    observations = worlds.reset()
-    for _ in range(worlds.step_limit):
-        seen.append(observations["actor"][0])
-        step = worlds.step(learner.act(observations, memory))
-        if bool(step.done[0]):
-            break
-        observations = step.observations
-    return torch.stack(seen)
-
-
-def _describe_diverged(
-    practised: int, step_count: float, *judged: Evaluation
-) -> Iterator[str]:
-    """What is to be said of physics that diverged."""
-    hint = "Try a narrower belief, or a twin with a shorter time step."
-    if practised:
-        yield (
-            f"The physics diverged in {practised} steps ({practised / step_count:.2g} "
-            f"of all), from which nothing was learned. {hint}"
-        )
-    for where, found in zip(
-        ("as randomized", "on the twin itself"), judged, strict=True
-    ):
-        if found.invalid_count:
-            yield (
-                f"The physics diverged in {found.invalid_count} of "
-                f"{found.episode_count + found.invalid_count} episodes in which the "
-                f"policy was judged {where}; counted as failures, it succeeds in "
-                f"{found.least_success:.1%}. {hint}"
-            )
-
-
-def _bound_returns(found: Evaluation) -> tuple[float, float]:
-    """95 % of the mean; of fewer than two episodes, which have none, all they did."""
-    if found.episode_count > 1:
-        return _pair(found.return_interval)
-    mean = found.mean_return if found.episode_count else 0.0
-    return mean, mean
-
-
-def _pair(interval: Interval) -> tuple[float, float]:
-    return interval.lower, interval.upper
 
 
 def _ignore(progress: Progress) -> None:
