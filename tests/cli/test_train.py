@@ -209,7 +209,7 @@ def test_what_differs_is_printed_and_written(run: Run, pretend: Any, tmp_path: P
     assert "Noise: standard deviation in SI units: position 0.0123" in told.out
     assert "Pushes: every 2.5 … 4.25 s, from 1.5 s on" in told.out
     assert "Latency: measurements are late by 0 … 0.02 s" in told.out
-    assert "Physics diverged, not counted: 3 as randomized, 0 on the" in told.out
+    assert "The physics of 3 more diverged." in told.out
     assert "more: --json" not in told.out
     tree = json.loads((tmp_path / "r.json").read_text())
     assert tree["evaluation"]["invalid"] == 3

@@ -314,6 +314,8 @@ def print_training(training: "Training") -> None:
             f"Succeeds in {judged.success:.1%} of {judged.episode_count} unseen "
             f"episodes ({low:.1%} … {high:.1%})."
         )
+        if judged.invalid_count:
+            said += f" The physics of {judged.invalid_count} more diverged."
     emit_heading(str(training.folder.policy), said)
     emit_table(
         "Judged",
@@ -333,13 +335,6 @@ def print_training(training: "Training") -> None:
     )
     if failures:
         emit_note(f"Failed: {failures}.", style="")
-    diverged = (judged.invalid_count, training.at_nominal.invalid_count)
-    if any(diverged):
-        emit_note(
-            f"Physics diverged, not counted: {diverged[0]} as randomized, "
-            f"{diverged[1]} on the twin itself.",
-            style="",
-        )
     print_variety(training.variety)
     if training.grown:
         emit_note(training.grown, style="")

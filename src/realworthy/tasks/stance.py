@@ -108,7 +108,8 @@ def read_stance(twin: Twin) -> Stance:
         raise RealworthyError(
             f"Legged tasks command joints' positions, but {twin.owner} has "
             f"'{bad[0]}', which is no position of a joint.",
-            hint="Give it position servos; `fitting.fit_quadruped` does for some.",
+            hint="Take a legged robot's twin, with position servos; "
+            "`fitting.fit_quadruped` gives them to some.",
         )
     joints = tuple(str(line.joint) for line in lines)
     qpos, told = (bound.compiled.own[f"own.initial_{x}"] for x in ("qpos", "ctrl"))
