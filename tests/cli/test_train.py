@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from realworthy.learning import sweep, train
+from realworthy.learning.watch import Watch
 from realworthy.policies.policy import load_contract
 from tests.reports.trainings import (
     NO_VARIETY,
@@ -89,6 +91,8 @@ def test_a_run_goes_on_as_its_own_task_and_further(run: Run, tmp_path: Path):
     told = run("train", "pendulum", "--output", "r", "--resume", "--seed", "4")
     assert told.status == 2
     assert "--seed 4 was asked for, but the run in 'r' has 0" in told.err
+    told = run("train", "pendulum", "--output", "r", "--resume", "--grow", "success")
+    assert "--grow success was asked for, but the run in 'r' has at_once" in told.err
     told = run("train", "pendulum", "--output", "r", "--resume", "--steps", "100")
     assert told.status == 2
     assert "has met its steps, 100" in told.err
@@ -96,6 +100,46 @@ def test_a_run_goes_on_as_its_own_task_and_further(run: Run, tmp_path: Path):
     told = run("train", "pendulum", "--output", "r", *more)
     assert told.status == 0, told.err
     assert json.loads((tmp_path / "r.json").read_text())["steps"] >= 1024
+
+
+def test_what_equals_a_default_is_asked_for_too(run: Run):
+    made = ("--seed", "4", "--randomize", "belief", *SHORT)
+    assert run("train", "pendulum", "--output", "r", *made).status == 0
+    for option, value, has in (("--seed", "0", 4), ("--randomize", "preset", "belief")):
+        told = run("train", "pendulum", "--output", "r", "--resume", option, value)
+        assert told.status == 2
+        assert f"{option} {value} was asked for, but the run in 'r' has {has}" in (
+            told.err
+        )
+
+
+def test_all_seeds_go_on(run: Run, tmp_path: Path):
+    """One of them was interrupted, and the next not begun."""
+    asked = ("train", "pendulum", "--output", "r", "--seeds", "2", *SHORT)
+    assert run(*asked).status == 0
+    shutil.rmtree(tmp_path / "r" / "seed_1")
+    further = ("--resume", "--steps", "1024", "--json", "r.json")
+    told = run(*asked[:6], *further, "--worlds", "8", "--target", "2")
+    assert told.status == 0, told.err
+    tree = json.loads((tmp_path / "r.json").read_text())
+    assert [one["steps"] >= 1024 for one in tree["runs"]] == [True, True]
+    assert "median" in tree["success"]
+
+
+def test_who_stops_it_learns_how_to_go_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def stop(self: Watch, metrics: object, update: int) -> None:
+        if update == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Watch, "check", stop)
+        told = run("train", "pendulum", "--output", "r", *SHORT)
+    assert told.status == 130
+    assert "Go on with it: the same command and --resume." in told.err
+    told = run("train", "pendulum", "--output", "r", "--resume")
+    assert told.status == 0, told.err
 
 
 def test_worlds_grow_and_differ_by_a_table(run: Run, tmp_path: Path):
@@ -112,6 +156,9 @@ def test_worlds_grow_and_differ_by_a_table(run: Run, tmp_path: Path):
     [
         (("--worlds", "-4"), "--worlds -4 leaves none to practise in."),
         (("--worlds", "0"), "--worlds 0 leaves none to practise in."),
+        (("--ray",), "--ray makes several new runs side by side."),
+        (("--target", "90"), "A target is a share of successes, 0 … 1, not 90."),
+        (("--worlds", "100000000000"), "Memory ran out with 100000000000 worlds"),
         (("--table", "peng_2081"), "Nearest: 'peng_2018'"),
         (("--table", "peng_2018", "--randomize", "none"), "Choose one."),
         (
@@ -210,7 +257,7 @@ def test_what_differs_is_printed_and_written(run: Run, pretend: Any, tmp_path: P
     assert "Pushes: every 2.5 … 4.25 s, from 1.5 s on" in told.out
     assert "Latency: measurements are late by 0 … 0.02 s" in told.out
     assert "The physics of 3 more diverged." in told.out
-    assert "more: --json" not in told.out
+    assert "more: report.html" not in told.out
     tree = json.loads((tmp_path / "r.json").read_text())
     assert tree["evaluation"]["invalid"] == 3
     assert tree["at_nominal"]["invalid"] == 0
@@ -237,7 +284,7 @@ def test_many_numbers_are_printed_in_part(run: Run, pretend: Any):
     told = run("train", "quadruped", "--output", "r")
     assert "leg_11.mass" in told.out
     assert "leg_12.mass" not in told.out
-    assert "and 3 more: --json\n" in told.out
+    assert "and 3 more: report.html, --json\n" in told.out
 
 
 def test_worlds_that_do_not_differ_are_said_so(run: Run, pretend: Any, tmp_path: Path):

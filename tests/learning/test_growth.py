@@ -129,6 +129,30 @@ def test_what_goes_on_from_a_state_goes_the_same_way():
         assert np.array_equal(measure_widths(first.now), measure_widths(second.now))
 
 
+def test_practice_can_be_put_back_to_a_stage():
+    """What was recorded since is next, and not what worlds have."""
+    for kind in (Automatic, BySuccess):
+        growth = kind(build_wanted(), 200)
+        stage, words = growth.stage, growth.words
+        before = measure_widths(growth.now)
+        for i in range(4):
+            assert growth.now.belief is not None
+            e = growth.now.belief.sample(600, seed=i)
+            growth.record(e, np.ones(600, dtype=bool))
+            assert growth.advance(i)
+        growth.record(growth.now.belief.sample(600, seed=9), np.ones(600, dtype=bool))
+        assert growth.words != words
+        assert (measure_widths(growth.now) > 1.5 * before).all()
+        growth.go_back(stage)
+        assert growth.words == words
+        assert np.array_equal(measure_widths(growth.now), before)
+    growth = ByTime(build_wanted(), 1000)
+    stage = growth.stage
+    assert growth.advance(900)
+    growth.go_back(stage)
+    assert growth.stage == stage == {"factor": pytest.approx(0.1)}
+
+
 def test_worlds_tell_of_their_ends_with_the_e_that_they_had():
     wanted = build_wanted()
     task = PendulumSwingUp()

@@ -19,7 +19,7 @@ from realworthy.learning.presets import PRESETS, Grow, Randomize, choose_randomi
 from realworthy.learning.runs import BEST, LATEST, RunFolder
 from realworthy.learning.train import resume, train
 from realworthy.learning.training import Progress, Training, TrainSettings
-from realworthy.policies.policy import load_policy
+from realworthy.policies.policy import load_contract, load_policy
 from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import TASKS
 from realworthy.tasks.evaluate import Evaluation
@@ -372,6 +372,32 @@ def test_worlds_that_grow_are_resumed_as_they_were(
     if grow is Grow.AUTOMATIC:
         widths = np.diff(np.array(states[0]["ends"]), axis=1)
         assert (widths > 1.5 * widths.min()).any()
+
+
+def test_a_policy_says_how_different_the_worlds_were_that_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The first look is the best one, and worlds grow on afterwards."""
+    monkeypatch.setattr(practice, "_EARLIEST", 1)
+    monkeypatch.setattr(practice, "_SHARE", 1e9)  # looks after every update
+    successes = iter([1.0])
+    least = property(lambda self: next(successes, 0.0))
+    monkeypatch.setattr(Evaluation, "least_success", least)
+
+    class Short(PendulumSwingUp):
+        seconds = 0.4
+
+        def is_success(self, scene):
+            return scene.qpos[:, 0] > -10  # whatever it does
+
+    asked = settings(6, grow=Grow.SUCCESS)
+    done = train(asked, output=tmp_path / "run", task=Short)
+    assert done.folder.load(LATEST)["growth"]["factor"] > 0.5
+    assert done.folder.load(BEST)["growth"] == {"factor": pytest.approx(0.1)}
+    assert "10% as different" in done.grown
+    spread = load_contract(done.folder.policy).envelope["pendulum.mass"]
+    asked_for = {x.name: x for x in done.variety.ranges}["pendulum.mass"]
+    assert spread.upper - spread.lower < 0.2 * (asked_for.upper - asked_for.lower)
 
 
 def test_a_published_table_is_what_worlds_differ_by(tmp_path: Path):

@@ -7,7 +7,7 @@ import pytest
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.parameters import Binding, Operation, Parameter, ParameterSpace
 from realworthy.parameters.inertia import from_theta, rotation
-from realworthy.twins import Twin, bind
+from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.bind import model_fields
 from realworthy.twins.writers import WRITERS
 from realworthy.twins.writers.contacts import bounce, damping_ratio
@@ -329,3 +329,14 @@ def test_every_writer_has_an_element_somewhere_and_reads_back_its_nominal(arm: T
 def test_an_unknown_joint_is_answered_with_the_nearest(arm: Twin):
     with pytest.raises(UnknownName, match="Nearest: 'elbow'"):
         bind(arm).compiled.id(mujoco.mjtObj.mjOBJ_JOINT, "elbov")
+
+
+def test_numbers_of_joints_that_slide_have_units_of_their_own():
+    space = load_twin("cartpole").space
+    slides = {"armature": "kg", "damping": "N·s/m", "coulomb_friction": "N"}
+    turns = {"armature": "kg·m²", "damping": "N·m·s/rad", "coulomb_friction": "N·m"}
+    for kind in slides:
+        assert space[f"cart.{kind}"].unit == slides[kind]
+        assert space[f"pole.{kind}"].unit == turns[kind]
+    assert space["cart.stiffness"].unit == "N/m"
+    assert space["cart.torque_limit"].unit == "N"

@@ -44,9 +44,16 @@ class _Bar:
 
     def __init__(self, what: str, total: int | None) -> None:
         from rich.console import Console
-        from rich.progress import Progress
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+        from rich.table import Column
 
-        self._progress = Progress(console=Console(stderr=True), transient=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None),  # what the words leave
+            TaskProgressColumn(table_column=Column(min_width=4, no_wrap=True)),
+            console=Console(stderr=True),
+            transient=True,
+        )
         self._task = self._progress.add_task(what, total=total)
         self._timer = threading.Timer(PATIENCE, self._progress.start)
         self._timer.daemon = True

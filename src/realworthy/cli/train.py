@@ -1,6 +1,8 @@
 """`realworthy train`: a policy for a task, learned in worlds that differ."""
 
+import contextlib
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -8,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
-from realworthy.cli.numbers import AnyCount, AnyNumber, Seed
+from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from realworthy.learning.training import Progress, Training, TrainSettings
     from realworthy.tasks.evaluate import Evaluation
@@ -40,30 +42,34 @@ class Train:
     target: AnyNumber = None
     """Stop once this share of held-out episodes succeeds; 2: never early."""
     randomize: Annotated[
-        Literal["preset", "belief", "none"], tyro.conf.arg(help_behavior_hint="")
-    ] = "preset"
-    """How worlds differ: as the preset says, by the twin's belief, or not at all."""
-    table: str = ""
+        Literal["preset", "belief", "none"] | None,
+        tyro.conf.arg(help_behavior_hint="", metavar="{preset,belief,none}"),
+    ] = None
+    """How worlds differ: as the preset says (default), by the twin's belief, or not at
+    all."""
+    table: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ""
     """Published ranges in place of the preset's; realworthy show tables lists them."""
     grow: Annotated[
-        Literal["at_once", "success", "automatic"],
-        tyro.conf.arg(help_behavior_hint=""),
-    ] = "at_once"
-    """How worlds come to differ so: from the start; as episodes succeed; or each number
-    by itself, as far as the policy copes."""
+        Literal["at_once", "success", "automatic"] | None,
+        tyro.conf.arg(help_behavior_hint="", metavar="{at_once,success,automatic}"),
+    ] = None
+    """How worlds come to differ so: from the start (default); as episodes succeed; or
+    each number by itself, as far as the policy copes."""
     worlds: AnyCount = None
     """Worlds that practise at once; by default as the preset says."""
-    seed: Seed = 0
-    """Of everything random."""
-    seeds: int = 1
+    seed: AnySeed = None
+    """Of everything random; by default 0."""
+    seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
     """Runs from as many seeds, each in a folder of its own."""
     ray: Flag = False
     """Make several runs side by side through Ray; else one after the other."""
-    device: str = "cpu"
-    """Where to learn and simulate: cpu, cuda, cuda:1."""
+    device: Annotated[
+        str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
+    ] = None
+    """Where to learn and simulate: cpu (default), cuda, cuda:1."""
     resume: Flag = False
     """Go on with an interrupted run as it was, or further: --minutes and --steps, of
-    the whole run, and --target take the place of its own."""
+    the whole run, and --target take the place of its own. With --seeds, with all."""
     json: JsonFile = None
     """Also write the result, for programs."""
     report: ReportFile = None
@@ -115,10 +121,10 @@ class Train:
             raise RealworthyError(f"--worlds {self.worlds} leaves none to practise in.")
         if self.seeds < 1:
             raise RealworthyError(f"--seeds {self.seeds} makes no run.")
-        if self.resume and (self.seeds > 1 or self.ray):
+        if self.ray and (self.resume or self.seeds == 1):
             raise RealworthyError(
-                "--resume goes on with one run, here.",
-                hint="Resume one folder at a time, without --seeds and --ray.",
+                "--ray makes several new runs side by side.",
+                hint="Give --seeds with it, and no --resume; or leave --ray out.",
             )
         if self.report is not None and self.seeds > 1:
             raise RealworthyError(
@@ -132,61 +138,80 @@ class Train:
         from realworthy.learning.sweep import train_many
         from realworthy.learning.train import train
 
-        with following(f"Training {self.task}") as show:
+        first = self.seed or 0
+        seeds = range(first, first + self.seeds)
+        with following(self.task) as show, self._saying_what_is_kept():
 
             def follow(progress: "Progress") -> None:
                 show(progress.done, describe(progress))
 
             if self.resume:
-                return [self._resume(follow)]
+                return [self._resume(seed, follow) for seed in seeds]
             if self.seeds == 1:
-                settings = self._settings(self.seed)
+                settings = self._settings(first)
                 return [train(settings, output=self.output, follow=follow)]
-            seeds = range(self.seed, self.seed + self.seeds)
             found = train_many(
-                {f"seed_{seed}": self._settings(seed) for seed in seeds},
+                {_name(seed): self._settings(seed) for seed in seeds},
                 output=self.output,
                 with_ray=self.ray,
                 follow=lambda name, progress: follow(progress),
             )
             return list(found.values())
 
-    def _resume(self, follow: "Callable[[Progress], None]") -> "Training":
+    @contextlib.contextmanager
+    def _saying_what_is_kept(self) -> "Iterator[None]":
+        """Where somebody stops it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if any(self.output.rglob("latest.pt")):
+                print(
+                    f"'{self.output}' has what was learned until its last checkpoint. "
+                    "Go on with it: the same command and --resume.",
+                    file=sys.stderr,
+                )
+            raise
+
+    def _resume(self, seed: int, follow: "Callable[[Progress], None]") -> "Training":
         from realworthy.errors import RealworthyError
         from realworthy.learning.runs import RunFolder
-        from realworthy.learning.train import resume
+        from realworthy.learning.train import resume, train
         from realworthy.learning.training import TrainSettings
 
-        began = RunFolder(self.output).read_settings(TrainSettings)
+        is_one = self.seeds == 1
+        folder = self.output if is_one else self.output / _name(seed)
+        if not is_one and self.output.is_dir() and not folder.exists():
+            return train(self._settings(seed), output=folder, follow=follow)
+        began = RunFolder(folder).read_settings(TrainSettings)
         if began.task != self.task:
             raise RealworthyError(
-                f"'{self.output}' is a run of task '{began.task}', not '{self.task}'.",
-                hint=f"realworthy train {began.task} --resume --output {self.output}",
+                f"'{folder}' is a run of task '{began.task}', not '{self.task}'.",
+                hint=f"realworthy train {began.task} --resume --output {folder}",
             )
-        self._check_same(began)
+        self._check_same(began, seed if self.seed is not None or not is_one else None)
         return resume(
-            self.output,
+            folder,
             minutes=self.minutes,
             steps=self.steps,
             target=self.target,
             follow=follow,
         )
 
-    def _check_same(self, began: "TrainSettings") -> None:
+    def _check_same(self, began: "TrainSettings", seed: int | None) -> None:
         """Raises where something was asked for that a run cannot change."""
         from realworthy.errors import RealworthyError
 
         asked = {
-            "--twin": (self.twin, "", began.twin),
-            "--randomize": (self.randomize, "preset", began.randomize.value),
-            "--table": (self.table, "", began.table),
-            "--grow": (self.grow, "at_once", began.grow.value),
-            "--worlds": (self.worlds, None, began.world_count),
-            "--seed": (self.seed, 0, began.seed),
-            "--device": (self.device, "cpu", began.device),
+            "--twin": (self.twin or None, began.twin),
+            "--randomize": (self.randomize, began.randomize.value),
+            "--table": (self.table or None, began.table),
+            "--grow": (self.grow, began.grow.value),
+            "--worlds": (self.worlds, began.world_count),
+            "--seed": (seed, began.seed),
+            "--device": (self.device, began.device),
         }
-        for option, (value, default, old) in asked.items():
-            if value not in (default, old):
+        for option, (value, old) in asked.items():
+            if value not in (None, old):
                 kept = "none" if old == "" else old
                 raise RealworthyError(
                     f"{option} {value} was asked for, but the run in '{self.output}' "
@@ -200,14 +225,15 @@ class Train:
         from realworthy.tasks.catalogue import check_task
 
         check_task(self.task)
-        preset = find_preset(self.task).on(self.device)
+        device = self.device or "cpu"
+        preset = find_preset(self.task).on(device)
         bounded = self.minutes is not None or self.steps is not None
         return TrainSettings(
             task=self.task,
             twin=self.twin,
-            randomize=Randomize(self.randomize),
+            randomize=Randomize(self.randomize or "preset"),
             table=self.table,
-            grow=Grow(self.grow),
+            grow=Grow(self.grow or "at_once"),
             ppo=preset.ppo(),
             world_count=self.worlds or preset.world_count,
             minutes=self.minutes if bounded else preset.minutes,
@@ -216,20 +242,32 @@ class Train:
             ease_steps=preset.ease_steps,
             coarse=preset.coarse,
             seed=seed,
-            device=self.device,
+            device=device,
         )
 
 
+def _name(seed: int) -> str:
+    return f"seed_{seed}"
+
+
 def describe(progress: "Progress") -> str:
-    """Where training stands, in a line."""
+    """Where training stands, in a line that fits into a terminal."""
     parts = [f"reward {progress.metrics.rollout.reward:.3g}"]
     if progress.evaluation is not None:
-        parts.append(f"success {progress.evaluation.least_success:.0%}")
-    parts.append(f"{progress.step_count:,} steps, {progress.steps_per_second:,.0f}/s")
+        parts.insert(0, f"success {progress.evaluation.least_success:.0%}")
+    parts.append(f"{_shorten(progress.steps_per_second)} steps/s")
     if 0 < progress.done < 1:
         left = progress.seconds * (1 - progress.done) / progress.done
         parts.append(f"{int(left // 60)}:{int(left % 60):02d} left")
     return " · ".join(parts)
+
+
+def _shorten(count: float) -> str:
+    """Two digits: 41 k, 3.1 M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= 0.995 * size:
+            return f"{count / size:.{1 if count < 9.95 * size else 0}f} {letter}"
+    return f"{count:.0f}"
 
 
 def to_tree(training: "Training") -> dict[str, object]:
@@ -340,7 +378,7 @@ def print_training(training: "Training") -> None:
         emit_note(training.grown, style="")
     emit_note(
         f"{training.step_count:,} steps in {training.seconds:.0f} s "
-        f"({training.steps_per_second:,.0f} steps/s); stopped by "
+        f"({training.steps_per_second:,.0f} steps/s while practising); stopped by "
         f"{training.stopped_by}.",
         style="",
     )
@@ -369,7 +407,7 @@ def print_variety(variety: "Variety") -> None:
         ],
     )
     if (more := len(variety.ranges) - _SHOWN) > 0:
-        emit_note(f"and {more} more: --json")
+        emit_note(f"and {more} more: report.html, --json")
     for what, parts in list_chances(variety):
         words = "".join(map(str, parts)).replace(SPACE, " ")
         emit_note(f"{what.capitalize()}: {words}.", style="")

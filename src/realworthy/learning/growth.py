@@ -42,6 +42,15 @@ class Growth(ABC):
         """How far it has come, in a sentence; empty where all was there at once."""
         return ""
 
+    @property
+    def stage(self) -> dict[str, object]:
+        """What `now` is, as plain data: how different practice is, not what is next."""
+        return {}
+
+    def go_back(self, stage: dict[str, object]) -> None:
+        """`now` is again what it was at a stage."""
+        self.load_state_dict({**self.state_dict(), **stage})
+
     def state_dict(self) -> dict[str, object]:
         return {}
 
@@ -79,6 +88,14 @@ class ByTime(Growth):
     def words(self) -> str:
         return _describe_factor(self._factor)
 
+    @property
+    def stage(self) -> dict[str, object]:
+        return {"factor": self._factor}
+
+    def go_back(self, stage: dict[str, object]) -> None:
+        self._factor = float(stage["factor"])  # pyright: ignore
+        self.now = ease(self._wanted, self._factor)
+
 
 class BySuccess(Growth):
     """From a tenth as different on, more as episodes succeed, less as they fail.
@@ -92,7 +109,12 @@ class BySuccess(Growth):
         settings = CurriculumSettings(step=_LEAP, episode_count=world_count)
         self._wanted, self._curriculum = wanted, Curriculum(settings)
         self._has_changed = False
-        self.now = ease(wanted, self._curriculum.factor)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Practice as different as the curriculum has it."""
+        self._factor = self._curriculum.factor
+        self.now = ease(self._wanted, self._factor)
 
     def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
         self._has_changed |= self._curriculum.record(success)
@@ -100,12 +122,16 @@ class BySuccess(Growth):
     def advance(self, step_count: int) -> bool:
         has_changed, self._has_changed = self._has_changed, False
         if has_changed:
-            self.now = ease(self._wanted, self._curriculum.factor)
+            self._begin()
         return has_changed
 
     @property
     def words(self) -> str:
-        return _describe_factor(self._curriculum.factor)
+        return _describe_factor(self._factor)
+
+    @property
+    def stage(self) -> dict[str, object]:
+        return {"factor": self._factor}
 
     def state_dict(self) -> dict[str, object]:
         return {**self._curriculum.state_dict(), "has_changed": self._has_changed}
@@ -113,7 +139,7 @@ class BySuccess(Growth):
     def load_state_dict(self, state: dict[str, object]) -> None:
         self._has_changed = bool(state["has_changed"])
         self._curriculum.load_state_dict(state)
-        self.now = ease(self._wanted, self._curriculum.factor)
+        self._begin()
 
 
 class Automatic(Growth):
@@ -136,19 +162,24 @@ class Automatic(Growth):
             wanted.belief.space, steps, limits=limits, settings=settings
         )
         self._steps = np.array([steps[name] for name in self.box.space.names])
-        self.now = replace(wanted, belief=self.box.belief)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Practice in the box as it stands."""
+        self._practised = self.box.belief
+        self.now = replace(self._wanted, belief=self._practised)
 
     def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
         self._has_changed |= self.box.record(e, success.astype(np.float64))
 
     def advance(self, step_count: int) -> bool:
         has_changed, self._has_changed = self._has_changed, False
-        self.now = replace(self._wanted, belief=self.box.belief)
+        self._begin()
         return has_changed
 
     @property
     def words(self) -> str:
-        away = np.abs(self.box.belief.ends - self.box.space.nominal[:, None])
+        away = np.abs(self._practised.ends - self.box.space.nominal[:, None])
         moves = self._steps > 0
         shares = np.where(moves, away / np.where(moves, self._steps, 1.0) / _STEPS, 0)
         least = int(shares.max(axis=1).argmin())
@@ -158,13 +189,17 @@ class Automatic(Growth):
             f"'{self.box.space.names[least]}', {shares[least].max():.0%}."
         )
 
+    @property
+    def stage(self) -> dict[str, object]:
+        return {"ends": self._practised.ends.tolist()}
+
     def state_dict(self) -> dict[str, object]:
         return {**self.box.state_dict(), "has_changed": self._has_changed}
 
     def load_state_dict(self, state: dict[str, object]) -> None:
         self._has_changed = bool(state["has_changed"])
         self.box.load_state_dict(state)
-        self.now = replace(self._wanted, belief=self.box.belief)
+        self._begin()
 
 
 def choose_growth(settings: TrainSettings, wanted: Randomization) -> Growth:

@@ -27,7 +27,10 @@ _UNSEEN = 2_000_003
 def conclude(practice: Practice) -> Training:
     """Judges the best policy as randomized and on the twin itself, and exports it."""
     s, spread = practice.settings, practice.randomization
-    practice.learner.actor.load_state_dict(practice.folder.load(BEST)["actor"])
+    best = practice.folder.load(BEST)
+    practice.learner.actor.load_state_dict(best["actor"])
+    stage = best.get("growth", practice.growth.stage)
+    practice.growth.go_back(stage)  # to the worlds that made it what it is
     worlds = practice.build(s.evaluation_episodes, s.seed + _UNSEEN, spread)
     found, variety = practice.evaluate(worlds), describe_variety(worlds)
     as_is = replace(spread, belief=None, processes=(), pushes=None)

@@ -87,7 +87,7 @@ class Practice:
             board = None
             if self.team.is_first:
                 board = stack.enter_context(Board(self.folder.metrics))
-            began, kept = time.perf_counter() - self.seconds, time.perf_counter()
+            began, kept = time.perf_counter() - self.seconds, -inf
             while not self.team.agree(self._has_ended)[0]:
                 if self.growth.advance(self.step_count):
                     self.worlds.randomize(self.growth.now)
@@ -209,7 +209,8 @@ class Practice:
         found = self.newest = self.evaluate(self._held_out, again=True)
         score = (found.least_success, found.mean_return if len(found.returns) else -inf)
         if (self.best is None or score > self.best) and self._save(
-            BEST, {"actor": self.learner.actor.state_dict()}
+            BEST,
+            {"actor": self.learner.actor.state_dict(), "growth": self.growth.stage},
         ):
             self.best = score
         cost = time.perf_counter() - began

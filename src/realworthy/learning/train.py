@@ -109,8 +109,8 @@ def _minding_memory(settings: TrainSettings, folder: RunFolder) -> Iterator[None
     """Says what to do where memory ran out; checkpoints stay."""
     try:
         yield
-    except (MemoryError, torch.OutOfMemoryError, RuntimeError) as error:
-        words = ("out of memory", "allocate memory", "not enough memory")
+    except (MemoryError, RuntimeError, ValueError) as error:
+        words = ("out of memory", "allocate memory", "not enough memory", "bad_alloc")
         is_memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
         if not is_memory and not any(x in str(error).lower() for x in words):
             raise

@@ -31,7 +31,8 @@ class TrainSettings:
     steps: int | None = None
     """Control steps of all worlds together; none: until another bound is met."""
     target: float | None = None
-    """Share of successes in held-out worlds at which to stop; none: never early."""
+    """Share of successes in held-out worlds at which to stop; none, or 2: never early.
+    """
     evaluation_episodes: int = 256
     """Held-out worlds in which the policy is looked at, and judged in the end."""
     coarse: bool = False
@@ -55,9 +56,10 @@ class TrainSettings:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise RealworthyError(f"{name} should be above zero, not {value}.")
-        if self.target is not None and not self.target >= 0:
+        if self.target is not None and not (0 <= self.target <= 1 or self.target == 2):
             raise RealworthyError(
-                f"A target is a share of successes, 0 or more, not {self.target:g}."
+                f"A target is a share of successes, 0 … 1, not {self.target:g}.",
+                hint="0.9 is 90 %; 2 never ends training early.",
             )
         if self.table and self.randomize is not Randomize.PRESET:
             raise RealworthyError(

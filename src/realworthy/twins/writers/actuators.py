@@ -120,6 +120,19 @@ def _edit_slot(field: str, *index: int) -> Callable[[Compiled, str], Edit]:
     return edit
 
 
+def _on_slides(unit: str) -> Callable[[Compiled, str], str]:
+    """A writer's `own_unit`: of drives whose joint slides; empty for all others."""
+
+    def find(compiled: Compiled, name: str) -> str:
+        model, i = compiled.model, compiled.id(_ACTUATOR, name)
+        if model.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_JOINT:
+            return ""
+        kind = model.jnt_type[model.actuator_trnid[i, 0]]
+        return unit if kind == mujoco.mjtJoint.mjJNT_SLIDE else ""
+
+    return find
+
+
 def _make_room_for_delay(
     spec: mujoco.MjSpec, compiled: Compiled, name: str, longest: float
 ) -> None:
@@ -141,6 +154,7 @@ KP = Writer(
     elements=_where(lambda m, i: is_position_servo(m, i) or is_pid(m, i)),
     edit=_edit_kp,
     lower=0.0,
+    own_unit=_on_slides("N/m"),
     spread=ratio(0.8, 1.2),
 )
 KD = Writer(
@@ -152,6 +166,7 @@ KD = Writer(
     ),
     edit=_edit_kd,
     lower=0.0,
+    own_unit=_on_slides("N·s/m"),
     spread=ratio(0.8, 1.2),
 )
 TORQUE_LIMIT = Writer(
@@ -161,6 +176,7 @@ TORQUE_LIMIT = Writer(
     elements=_where(lambda m, i: _limit_place(m, i) is not None),
     edit=_edit_torque_limit,
     lower=0.0,
+    own_unit=_on_slides("N"),
     spread=ratio(0.85, 1.0),
 )
 GEAR = Writer(

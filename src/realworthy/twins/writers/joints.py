@@ -1,5 +1,7 @@
 """Armature, damping, dry friction, stiffness and rest position of joints."""
 
+from collections.abc import Callable
+
 import mujoco
 import numpy as np
 
@@ -34,6 +36,16 @@ def dof(compiled: Compiled, joint: str) -> int:
     return int(compiled.model.jnt_dofadr[compiled.id(_JOINT, joint)])
 
 
+def _of_slides(unit: str) -> Callable[[Compiled, str], str]:
+    """A writer's `own_unit`: of joints that slide; empty for those that turn."""
+
+    def find(compiled: Compiled, joint: str) -> str:
+        kind = compiled.model.jnt_type[compiled.id(_JOINT, joint)]
+        return unit if kind == mujoco.mjtJoint.mjJNT_SLIDE else ""
+
+    return find
+
+
 def _dof_slot(field: str):
     def edit(compiled: Compiled, joint: str) -> Edit:
         return SlotEdit(compiled, [Slot(field, (dof(compiled, joint),))])
@@ -59,6 +71,7 @@ ARMATURE = Writer(
     elements=single_joints,
     edit=_dof_slot("dof_armature"),
     lower=0.0,
+    own_unit=_of_slides("kg"),
     spread=ratio(0.7, 1.3),
 )
 DAMPING = Writer(
@@ -68,6 +81,7 @@ DAMPING = Writer(
     elements=single_joints,
     edit=_dof_slot("dof_damping"),
     lower=0.0,
+    own_unit=_of_slides("N·s/m"),
     spread=ratio(0.5, 2.0),
 )
 COULOMB_FRICTION = Writer(
@@ -77,6 +91,7 @@ COULOMB_FRICTION = Writer(
     elements=single_joints,
     edit=_dof_slot("dof_frictionloss"),
     lower=0.0,
+    own_unit=_of_slides("N"),
     prepare=_stiffen_friction,
     spread=ratio(0.5, 2.0),
 )
@@ -87,5 +102,6 @@ STIFFNESS = Writer(
     elements=single_joints,
     edit=_edit_stiffness,
     lower=0.0,
+    own_unit=_of_slides("N/m"),
     spread=ratio(0.8, 1.2),
 )
