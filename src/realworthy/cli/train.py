@@ -161,10 +161,12 @@ class Train:
     @contextlib.contextmanager
     def _saying_what_is_kept(self) -> "Iterator[None]":
         """Where somebody stops it."""
+        from realworthy.learning.runs import LATEST
+
         try:
             yield
         except KeyboardInterrupt:
-            if any(self.output.rglob("latest.pt")):
+            if any(self.output.rglob(LATEST)):
                 print(
                     f"'{self.output}' has what was learned until its last checkpoint. "
                     "Go on with it: the same command and --resume.",
