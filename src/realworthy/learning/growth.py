@@ -97,7 +97,32 @@ class ByTime(Growth):
         self.now = ease(self._wanted, self._factor)
 
 
-class BySuccess(Growth):
+class ByEpisodes(Growth):
+    """As something that is told of episodes has it, from the next update on."""
+
+    _judge: Curriculum | AutomaticRandomization
+    _has_changed = False
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Practice as the judge has it now."""
+
+    def advance(self, step_count: int) -> bool:
+        has_changed, self._has_changed = self._has_changed, False
+        if has_changed:
+            self._begin()
+        return has_changed
+
+    def state_dict(self) -> dict[str, object]:
+        return {**self._judge.state_dict(), "has_changed": self._has_changed}
+
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        self._has_changed = bool(state["has_changed"])
+        self._judge.load_state_dict(state)
+        self._begin()
+
+
+class BySuccess(ByEpisodes):
     """From a tenth as different on, more as episodes succeed, less as they fail.
 
     Judged by as many episodes as there are worlds, so that most were begun as it is.
@@ -107,23 +132,16 @@ class BySuccess(Growth):
         if wanted.is_none:
             raise _wonder()
         settings = CurriculumSettings(step=_LEAP, episode_count=world_count)
-        self._wanted, self._curriculum = wanted, Curriculum(settings)
-        self._has_changed = False
+        self._wanted = wanted
+        self._curriculum = self._judge = Curriculum(settings)
         self._begin()
 
     def _begin(self) -> None:
-        """Practice as different as the curriculum has it."""
         self._factor = self._curriculum.factor
         self.now = ease(self._wanted, self._factor)
 
     def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
         self._has_changed |= self._curriculum.record(success)
-
-    def advance(self, step_count: int) -> bool:
-        has_changed, self._has_changed = self._has_changed, False
-        if has_changed:
-            self._begin()
-        return has_changed
 
     @property
     def words(self) -> str:
@@ -133,16 +151,8 @@ class BySuccess(Growth):
     def stage(self) -> dict[str, object]:
         return {"factor": self._factor}
 
-    def state_dict(self) -> dict[str, object]:
-        return {**self._curriculum.state_dict(), "has_changed": self._has_changed}
 
-    def load_state_dict(self, state: dict[str, object]) -> None:
-        self._has_changed = bool(state["has_changed"])
-        self._curriculum.load_state_dict(state)
-        self._begin()
-
-
-class Automatic(Growth):
+class Automatic(ByEpisodes):
     """From the twin itself on, each number as far as the policy copes with its ends.
 
     Noise and pushes are as asked from the start. What is wanted of e says which numbers
@@ -154,28 +164,22 @@ class Automatic(Growth):
         steps, limits = ({}, {}) if wanted.belief is None else _size(wanted.belief)
         if wanted.belief is None or not steps:
             raise _wonder()
-        self._wanted, self._has_changed = wanted, False
+        self._wanted = wanted
         settings = AutomaticSettings()
         each = settings.boundary_share * world_count / (2 * len(steps))
         settings.episode_count = max(_FEWEST, round(each))
-        self.box = AutomaticRandomization(
+        self.box = self._judge = AutomaticRandomization(
             wanted.belief.space, steps, limits=limits, settings=settings
         )
         self._steps = np.array([steps[name] for name in self.box.space.names])
         self._begin()
 
     def _begin(self) -> None:
-        """Practice in the box as it stands."""
         self._practised = self.box.belief
         self.now = replace(self._wanted, belief=self._practised)
 
     def record(self, e: Floats, success: NDArray[np.bool_]) -> None:
         self._has_changed |= self.box.record(e, success.astype(np.float64))
-
-    def advance(self, step_count: int) -> bool:
-        has_changed, self._has_changed = self._has_changed, False
-        self._begin()
-        return has_changed
 
     @property
     def words(self) -> str:
@@ -192,14 +196,6 @@ class Automatic(Growth):
     @property
     def stage(self) -> dict[str, object]:
         return {"ends": self._practised.ends.tolist()}
-
-    def state_dict(self) -> dict[str, object]:
-        return {**self.box.state_dict(), "has_changed": self._has_changed}
-
-    def load_state_dict(self, state: dict[str, object]) -> None:
-        self._has_changed = bool(state["has_changed"])
-        self.box.load_state_dict(state)
-        self._begin()
 
 
 def choose_growth(settings: TrainSettings, wanted: Randomization) -> Growth:

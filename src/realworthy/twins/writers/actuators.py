@@ -7,6 +7,7 @@ import mujoco
 
 from realworthy.errors import BadModel
 from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.writers.joints import is_slide
 from realworthy.twins.writers.writer import (
     Edit,
     Group,
@@ -125,10 +126,9 @@ def _on_slides(unit: str) -> Callable[[Compiled, str], str]:
 
     def find(compiled: Compiled, name: str) -> str:
         model, i = compiled.model, compiled.id(_ACTUATOR, name)
-        if model.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_JOINT:
-            return ""
-        kind = model.jnt_type[model.actuator_trnid[i, 0]]
-        return unit if kind == mujoco.mjtJoint.mjJNT_SLIDE else ""
+        drives_joint = model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT
+        slides = drives_joint and is_slide(model, int(model.actuator_trnid[i, 0]))
+        return unit if slides else ""
 
     return find
 

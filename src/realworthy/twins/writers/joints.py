@@ -36,12 +36,16 @@ def dof(compiled: Compiled, joint: str) -> int:
     return int(compiled.model.jnt_dofadr[compiled.id(_JOINT, joint)])
 
 
+def is_slide(model: mujoco.MjModel, joint: int) -> bool:
+    return model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
+
+
 def _of_slides(unit: str) -> Callable[[Compiled, str], str]:
     """A writer's `own_unit`: of joints that slide; empty for those that turn."""
 
     def find(compiled: Compiled, joint: str) -> str:
-        kind = compiled.model.jnt_type[compiled.id(_JOINT, joint)]
-        return unit if kind == mujoco.mjtJoint.mjJNT_SLIDE else ""
+        slides = is_slide(compiled.model, compiled.id(_JOINT, joint))
+        return unit if slides else ""
 
     return find
 

@@ -5,7 +5,7 @@ import math
 import mujoco
 
 from realworthy.twins.compiled import Compiled, object_names
-from realworthy.twins.writers.joints import dof, single_joints
+from realworthy.twins.writers.joints import dof, is_slide, single_joints
 from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer
 
 _SENSOR = mujoco.mjtObj.mjOBJ_SENSOR
@@ -36,9 +36,8 @@ def _find_unit(compiled: Compiled, name: str) -> str:
     model, i = compiled.model, compiled.id(_SENSOR, name)
     kind = mujoco.mjtSensor(model.sensor_type[i])
     if kind in _OF_JOINT:
-        joint = int(model.sensor_objid[i])
-        is_slide = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
-        return ("m" if is_slide else "rad") + _OF_JOINT[kind]
+        slides = is_slide(model, int(model.sensor_objid[i]))
+        return ("m" if slides else "rad") + _OF_JOINT[kind]
     return _UNITS.get(kind, "")
 
 
