@@ -27,7 +27,7 @@ from realworthy.learning.training import TrainSettings
 from realworthy.parameters.draws import Draws
 from realworthy.realities import Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
-from realworthy.robots import play
+from realworthy.deployment import play
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.evaluate import evaluate
 from realworthy.tasks.randomization import Randomization

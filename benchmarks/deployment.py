@@ -36,7 +36,7 @@ from realworthy.deployment import (
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State, packets
 from realworthy.robots.address import parse_address, reach
 from realworthy.robots.clock import MonotonicClock, SteppedClock
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 from realworthy.robots.link import Link
 from realworthy.robots.packets import Kind, Packet
 from realworthy.robots.remote import RemoteRobot

@@ -27,7 +27,7 @@ from realworthy.realities import Noise, StandIn
 from realworthy.realities.file import RealityFile
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Sidecar, save_recording
-from realworthy.robots import play
+from realworthy.deployment import play
 from realworthy.twins import Twin, load_twin
 from realworthy.twins.structure import hang
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.diagnosis.fix import (
     Fix,
     Side,
@@ -32,7 +33,6 @@ from realworthy.recordings import (
     load_sidecar,
     save_recording,
 )
-from realworthy.robots import play
 
 from .bookkeeping_logs import move
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.identification import Verdict
 from realworthy.identification.ahead import ADDS_UP
 from realworthy.identification.calibrate import calibrate
@@ -17,7 +18,6 @@ from realworthy.realities import (
     make_reality,
 )
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.twins import Twin, load_twin, save_twin
 from tests.identification.conftest import FIVE, draw_truth, multisine, play_hidden
 from tests.identification.test_directions import TRUTH, record_braked, write_braked

@@ -143,6 +143,7 @@ def to_tree(found: "Deployment") -> dict[str, object]:
                 "seconds": trial.seconds,
                 "speed_share": trial.speed_share,
                 "retreated": trial.retreated,
+                "braked": trial.braked,
             }
             for trial in found.trials
         ],
@@ -156,6 +157,7 @@ def to_tree(found: "Deployment") -> dict[str, object]:
 def print_deployment(found: "Deployment") -> None:
     """Trials, what guards did, and how punctual the loop was."""
     from realworthy.cli.printing import emit_note, emit_table
+    from realworthy.cli.record import tell_braking
 
     emit_table(
         "Trials",
@@ -179,6 +181,8 @@ def print_deployment(found: "Deployment") -> None:
             f"{loop.p99_us:.0f} µs (99 %), {loop.max_us:.0f} µs (most); "
             f"{loop.overruns} overruns, {loop.skipped} steps left out"
         )
+    if braked := sum(trial.braked for trial in found.trials):
+        emit_note(tell_braking(braked), style="yellow")
     for text in found.refused:
         emit_note(f"The system refused {text}.", style="yellow")
     if failed := [check for check in found.checks if not check.passed]:

@@ -35,28 +35,28 @@ class Record:
     """Also write what was done, for programs."""
 
     def run(self) -> int:
-        from realworthy.artefacts import check_free
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import emit_note
         from realworthy.cli.progress import waiting
         from realworthy.cli.robots import open_robot
+        from realworthy.deployment.keeping import check_recording_free
         from realworthy.identification.excitation import record_motion
-        from realworthy.recordings import save_recording
-        from realworthy.recordings.formats import find_format
         from realworthy.recordings.motion import load_motion
-        from realworthy.recordings.sidecar import sidecar_path
 
-        if not find_format(self.output).embeds:
-            check_free(sidecar_path(self.output), overwrite=self.overwrite)
-        check_free(self.output, overwrite=self.overwrite)
+        check_recording_free(self.output, overwrite=self.overwrite)
         motion = load_motion(self.motion)
         opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
         with json_file(self.json, overwrite=self.overwrite) as save:
             twin = opened.find_twin(self.twin)
             with waiting("Recording"):
-                done = record_motion(opened.robot, motion, twin)
+                done = record_motion(
+                    opened.robot,
+                    motion,
+                    twin,
+                    output=self.output,
+                    overwrite=self.overwrite,
+                )
             recording = done.recording
-            save_recording(recording, self.output, overwrite=self.overwrite)
             save(
                 {
                     "recording": str(self.output),
@@ -64,6 +64,7 @@ class Record:
                     "seconds": recording.duration,
                     "outcome": "stopped" if done.reason else "done",
                     "reason": done.reason,
+                    "braked": done.braked,
                 }
             )
         print(
@@ -72,4 +73,16 @@ class Record:
         )
         if done.reason:
             emit_note(f"Stopped by the guard: {done.reason}.", style="yellow")
-        return 1 if done.reason else 0
+        if done.braked:
+            emit_note(tell_braking(done.braked), style="yellow")
+        return 0 if done.is_clean else 1
+
+
+def tell_braking(steps: int) -> str:
+    """What a robot did that nobody asked for, and what becomes of it."""
+    from realworthy.cli.printing import counted
+
+    return (
+        f"The robot braked by itself in {counted(steps, 'step')}, because commands came "
+        "too late or not at all. Fits leave these rows out."
+    )

@@ -11,25 +11,41 @@ from realworthy.robots import State
 from realworthy.robots.clock import Ages
 
 Floats = NDArray[np.float64]
+_JUMP = 1.0
+"""[s] by which a robot's clock may go on more than ours between two of its states: it was
+set, or a stamp is damaged. Rates that differ are preflight's business."""
 _ANOTHER = 1e-3
 """By which commands differ that should show in what is measured."""
 
 
 @dataclass(slots=True)
 class Freshness:
-    """How old the newest state is, on our clock, whatever the robot's clock says."""
+    """How old the newest state is, on our clock, whatever the robot's clock says.
+
+    Over a wire the age counts from when the state was sent at the earliest, which the
+    wire bounds by our own clock. Of a driver in this process it counts from the robot's
+    stamp, and the quickest way seen is not counted (`Ages`).
+    """
 
     _ages: Ages = field(default_factory=Ages)
     _newest: float = -math.inf
     """[s] robot's time."""
+    _since: float = -math.inf
+    """[s] our clock, when it came."""
+    _sent_after: float | None = None
 
     def update(self, now: float, state: State) -> float:
-        """[s] since the state was measured, the quickest way not counted."""
+        """[s] since the state was measured; ∞ where its stamp cannot be true."""
         if not math.isfinite(state.time):
             return math.inf
         if state.time > self._newest:
-            self._newest = state.time
-            return self._ages.join(now, state.time)
+            if state.time - self._newest > now - self._since + _JUMP:
+                return math.inf
+            self._newest, self._since = state.time, now
+            self._sent_after = state.sent_after
+            self._ages.join(now, state.time)
+        if self._sent_after is not None:
+            return max(0.0, now - self._sent_after)
         return self._ages.find(now, self._newest)
 
 

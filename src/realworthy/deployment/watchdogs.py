@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from realworthy.deployment.decision import FINE, Decision, Verdict, worst
 from realworthy.deployment.freshness import Freshness, Frozen
 from realworthy.robots import Mode, RobotInfo, State
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
 _ROWS = 3
 _SLACK = 0.05
 """[rad] by which a robot that rested outside its range may sag when it is led back."""
+_FAR = 0.5
+"""[rad or m] outside its range from which no robot is led back: a hanging link may rest a
+little beyond a soft limit, an encoder with a wrong zero or a damaged number does so by
+more."""
 _ROUND_TRIP = 0.15
 """[s] within which a command should show in the robot's mode, at the latest."""
 
@@ -31,8 +35,9 @@ class WatchdogSettings:
     """When to warn and when to act."""
 
     age_warn: float = 2.0
+    """[periods] of the newest state's age."""
     age_trip: float = 5.0
-    """Age of the newest state, in control periods."""
+    """Commands that may answer one state, itself included: an age of 4.5 periods."""
     overruns_in_a_row: int = 3
     overrun_share: float = 0.05
     """Of the steps within a second."""
@@ -95,7 +100,7 @@ class Watchdogs:
         self.period = period
         self.counts: Counter[str] = Counter()
         """`<guard>.<verdict>` → steps."""
-        self._limits = limits
+        self.limits = limits
         self._places = [info.joints.index(joint) for joint in limits.joints]
         signals = info.other_signals
         self._hot = [i for i, s in enumerate(signals) if s.endswith(".temperature")]
@@ -137,6 +142,22 @@ class Watchdogs:
             return Decision(Verdict.STOP, "mode", "the robot is in emergency stop")
         return FINE
 
+    def judge_rest(self, state: State) -> Decision:
+        """Whether a robot may be led away from where it rests at first."""
+        numbers = self._judge_numbers(state)
+        if numbers.is_fault:
+            return numbers
+        limits, q = self.limits, state.position[self._places]
+        outside = np.maximum(limits.lower - q, q - limits.upper)
+        i = int(np.argmax(outside)) if len(outside) else 0
+        if not len(outside) or outside[i] <= _FAR:
+            return FINE
+        joint = limits.joints[i]
+        reason = (
+            f"{joint} is {outside[i]:.3g} rad outside its range: is its zero right?"
+        )
+        return Decision(Verdict.DAMP, "position", reason)
+
     def judge_following(self, now: float, state: State) -> Decision:
         """Trips where the robot brakes though commands are sent: they do not arrive."""
         if state.mode is not Mode.DAMP:
@@ -154,8 +175,10 @@ class Watchdogs:
     def _judge_age(self, sample: Sample) -> Decision:
         age = self.freshness.update(sample.now, sample.state)
         periods = age / self.period
-        if not periods <= self.settings.age_trip:
+        if not periods <= self.settings.age_trip - 0.5:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
+            if math.isinf(age):
+                reason = "the robot's clock jumped, or its stamp is not a number"
             return Decision(Verdict.DAMP, "state_age", reason)
         if periods > self.settings.age_warn:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
@@ -176,7 +199,7 @@ class Watchdogs:
         return FINE
 
     def _judge_limits(self, state: State) -> list[Decision]:
-        limits, places = self._limits, self._places
+        limits, places = self.limits, self._places
         found = []
         q = state.position[places]
         for what, values, most in (

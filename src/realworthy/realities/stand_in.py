@@ -51,6 +51,10 @@ class StandIn(Robot):
     def info(self) -> RobotInfo:
         return self._info
 
+    @property
+    def steps_time(self) -> bool:
+        return True
+
     def connect(self) -> None:
         """Puts the stand-in back to its start, cold and at rest, for another trial."""
         self._chance.trial += 1

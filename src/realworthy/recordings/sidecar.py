@@ -95,7 +95,16 @@ class Sidecar(
 def plain_name(path: Path) -> str:
     """The file's name without its format: `run` for `run.csv.gz`."""
     name = path.name
-    for ending in (".gz", ".csv", ".npz", ".parquet", ".mcap", ".json", ".bag"):
+    for ending in (
+        ".gz",
+        ".csv",
+        ".npz",
+        ".parquet",
+        ".mcap",
+        ".json",
+        ".bag",
+        ".journal",
+    ):
         name = name.removesuffix(ending)
     return name
 

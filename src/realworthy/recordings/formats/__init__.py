@@ -7,7 +7,7 @@ format reads it too. `FORMATS` is the whole list.
 from pathlib import Path
 
 from realworthy.errors import BadFile
-from realworthy.recordings.formats import csv, mcap, npz, parquet
+from realworthy.recordings.formats import csv, journal, mcap, npz, parquet
 from realworthy.recordings.formats.format import Format
 
 FORMATS: dict[str, Format] = {
@@ -16,6 +16,7 @@ FORMATS: dict[str, Format] = {
     ".npz": npz.FORMAT,
     ".parquet": parquet.FORMAT,
     ".mcap": mcap.FORMAT,
+    journal.SUFFIX: journal.FORMAT,
 }
 """By the end of the file's name."""
 
