@@ -227,7 +227,8 @@ def test_it_brakes_a_deadline_after_the_last_command_was_sent_not_after_it_came(
 
 
 def test_a_delay_that_creeps_up_is_seen_however_slowly():
-    """0.9 ms a second for ten minutes: no command sent 0.1 s ago or earlier is obeyed."""
+    """0.9 ms a second for ten minutes: no command sent 0.1 s ago or earlier is
+    obeyed."""
     bench = Bench()
     bench.connect()
     obeyed_until = 0.0

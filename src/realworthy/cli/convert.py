@@ -41,7 +41,7 @@ class Convert:
     def run(self) -> int:
         from realworthy.artefacts import check_readable
         from realworthy.cli.output import json_file
-        from realworthy.cli.printing import counted
+        from realworthy.cli.printing import counted, say
         from realworthy.cli.progress import track, waiting
         from realworthy.recordings import load_recordings, save_recording
 
@@ -59,7 +59,7 @@ class Convert:
             save({"recordings": done})
         seconds = sum(recording.duration for recording in recordings)
         count = counted(len(recordings), "recording")
-        print(f"{count}, {seconds:.1f} s in all, written to {self.output}")
+        say(f"{count}, {seconds:.1f} s in all, written to {self.output}")
         return 0
 
     def _choose_paths(self, recordings: Sequence["Recording"]) -> list[Path]:

@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -69,6 +68,7 @@ class Deploy:
 
     def run(self) -> int:
         from realworthy.cli.output import json_file
+        from realworthy.cli.printing import say
         from realworthy.cli.robots import open_robot
         from realworthy.deployment import (
             DeploySettings,
@@ -106,8 +106,7 @@ class Deploy:
                 settings=settings,
                 inputs=inputs,
                 confirm=ask if asks else None,
-                clock=opened.clock,
-                tell=partial(print, flush=True),
+                tell=say,
                 overwrite=self.overwrite,
             )
             save(to_tree(found))

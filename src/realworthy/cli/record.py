@@ -36,7 +36,7 @@ class Record:
 
     def run(self) -> int:
         from realworthy.cli.output import json_file
-        from realworthy.cli.printing import emit_note
+        from realworthy.cli.printing import emit_note, say
         from realworthy.cli.progress import waiting
         from realworthy.cli.robots import open_robot
         from realworthy.deployment.keeping import check_recording_free
@@ -67,7 +67,7 @@ class Record:
                     "braked": done.braked,
                 }
             )
-        print(
+        say(
             f"{self.output}  {len(recording.time)} rows, {recording.duration:.2f} s at "
             f"{recording.rate:.4g} Hz"
         )
@@ -83,6 +83,6 @@ def tell_braking(steps: int) -> str:
     from realworthy.cli.printing import counted
 
     return (
-        f"The robot braked by itself in {counted(steps, 'step')}, because commands came "
-        "too late or not at all. Fits leave these rows out."
+        f"The robot braked by itself in {counted(steps, 'step')}: commands came too "
+        "late or not at all. Fits leave these rows out."
     )

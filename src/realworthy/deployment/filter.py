@@ -123,7 +123,8 @@ class CommandFilter:
         with np.errstate(all="ignore"):  # what overflows fails the checks below
             stages = self._bound(q, dq, speed_share, widen)
         for name, ends in stages.items():
-            # ∞/∞ of an absurd measurement: no comparison with NaN may let a command pass.
+            # ∞/∞ of an absurd measurement: no comparison with NaN may let a command
+            # pass.
             if any(np.isnan(end).any() for end in ends):
                 return _fault("finite", f"the limit of {name} cannot be computed")
         command, acted = np.array(target, dtype=np.float64), []
@@ -151,12 +152,13 @@ class CommandFilter:
     def _bound(
         self, q: Floats, dq: Floats, speed_share: float, widen: Bounds | None
     ) -> dict[str, Bounds]:
-        """Stage → interval of each command, in order; endless where a stage has none."""
+        """Stage → interval of each command, in order; endless where a stage has
+        none."""
         kinds = self.drives.kinds
         if len(set(kinds)) == 1:
             return self._bound_kind(kinds[0], q, dq, speed_share, widen)
         endless = np.full(len(kinds), np.inf)
-        stages = dict.fromkeys(STAGES, (-endless, endless))
+        stages: dict[str, Bounds] = dict.fromkeys(STAGES, (-endless, endless))
         for kind in dict.fromkeys(kinds):
             own = np.array([each == kind for each in kinds])
             bounds = self._bound_kind(kind, q, dq, speed_share, widen)

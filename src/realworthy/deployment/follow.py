@@ -33,7 +33,8 @@ _CLOSE = 1e-3
 _ASTRAY = 0.5
 """[rad or m] that a joint may be away from its motion, and at most this share of its
 range: commands stay within limits anyhow, but a joint that is so far away is stuck, or
-the twin is of another robot. The worst of our stand-ins lags by 0.3 rad (2026-11-18)."""
+the twin is of another robot. The worst of our stand-ins lags by 0.3 rad
+(2026-11-18)."""
 _ASTRAY_FOR = 0.1
 """[s]"""
 
@@ -138,7 +139,8 @@ def _begin(guarded: Guarded, plan: Plan, state: State) -> None:
 
 
 def _plan_approach(plan: Plan, begin: Floats, period: float) -> Plan:
-    """10 s³ − 15 s⁴ + 6 s⁵ of the way at each share s of the time: no jerk at its ends."""
+    """10 s³ − 15 s⁴ + 6 s⁵ of the way at each share s of the time: no jerk at its
+    ends."""
     goal = plan.reference.position[0]
     far = float(np.abs(goal - begin).max())
     seconds = 2 * far / _APPROACH_SPEED if far >= _CLOSE else 0.0

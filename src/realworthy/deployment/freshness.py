@@ -12,8 +12,8 @@ from realworthy.robots.clock import Ages
 
 Floats = NDArray[np.float64]
 _JUMP = 1.0
-"""[s] by which a robot's clock may go on more than ours between two of its states: it was
-set, or a stamp is damaged. Rates that differ are preflight's business."""
+"""[s] by which a robot's clock may go on more than ours between two of its states: it
+was set, or a stamp is damaged. Rates that differ are preflight's business."""
 _ANOTHER = 1e-3
 """By which commands differ that should show in what is measured."""
 
@@ -57,7 +57,8 @@ class Frozen:
     """[rad] that a joint should have gone, by its own velocity, while its position
     never changed."""
     patience: float
-    """[s] for which every measured number is the same while commands change."""
+    """[s] for which every measured number is the same while commands change, or while
+    an effort pushes that some sensor should show."""
     _seen: State | None = None
     _since: float = 0.0
     """[s] robot's time, since when positions are the same."""
@@ -66,7 +67,9 @@ class Frozen:
     _changed: float = math.inf
     """[s] robot's time, when commands first differed from it."""
 
-    def judge(self, state: State, command: Floats | None) -> Decision:
+    def judge(
+        self, state: State, command: Floats | None, *, pushes: bool = False
+    ) -> Decision:
         """Trips where numbers stay that should not; `command` is the one sent last."""
         seen = self._seen
         if seen is None or (state.position != seen.position).any():
@@ -84,7 +87,8 @@ class Frozen:
         ):
             self._begin(state, command)
             return FINE
-        if self._differs(command) and self._changed == math.inf:
+        should_show = pushes or self._differs(command)
+        if should_show and self._changed == math.inf:
             self._changed = state.time
         if state.time - self._changed > self.patience:
             reason = f"no number changed for {1e3 * elapsed:.0f} ms of commands"

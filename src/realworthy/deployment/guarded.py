@@ -2,8 +2,8 @@
 
 `Guarded.step` is the only place from which anything writes to a robot: trials of a
 policy, motions that are recorded, experiments on a bench. It reads, lets the watchdogs
-judge, asks for a target, filters it, and sends what is left; on a fault it sends nothing,
-brakes and says why.
+judge, asks for a target, filters it, and sends what is left; on a fault it sends
+nothing, brakes and says why.
 """
 
 from collections.abc import Callable
@@ -34,6 +34,8 @@ Choose = Callable[[State], Floats]
 """From a measurement to the commands that somebody would like to send."""
 _HELD = 0.5
 """[s] after which a hold that does not end becomes damping."""
+_PUSH = 0.05
+"""Share of a drive's largest effort from which it must show in some measurement."""
 _ATTEMPTS = 4
 """Times that braking is tried where the driver itself fails."""
 
@@ -83,6 +85,8 @@ class Guarded:
         """Of the last observation from training, in standard deviations."""
         self.beat: Callable[[], float | None] = lambda: None
         """[s] since the operator was last heard; None where nobody has to be."""
+        ends = np.maximum(drives.command_upper, -drives.command_lower)
+        self._strongest = np.minimum(ends, drives.torque)
         self._activations = Activations(period, settings.filter)
         self.is_slowed = False
         """Whether the operator asked for less speed than the policy may use."""
@@ -90,7 +94,8 @@ class Guarded:
         """What the operator pressed while braking went on."""
         self._sequence = 0
         self._follows = False
-        """Whether the robot has followed a command yet: until then it brakes rightly."""
+        """Whether the robot has followed a command yet: until then it brakes
+        rightly."""
         self._held_since: float | None = None
 
     def connect(self) -> State:
@@ -131,6 +136,7 @@ class Guarded:
             now=read,
             state=state,
             command=self.filter.last,
+            pushes=self._pushes(),
             overrun=beat.overrun,
             late=beat.late,
             deviation=self.deviation if is_policy else None,
@@ -225,6 +231,13 @@ class Guarded:
         braking = self._follows and state.mode is Mode.DAMP
         self.braked += braking
         return braking
+
+    def _pushes(self) -> bool:
+        """Whether an effort was sent last that is more than what friction may hold."""
+        if self.filter.last is None or self.drives.can_hold:
+            return False
+        share = np.abs(self.filter.last) > _PUSH * self._strongest
+        return bool((share & ~self.drives.is_position).any())
 
     def _judge_log(self) -> Decision:
         """A robot does not move on where what it does cannot be kept."""

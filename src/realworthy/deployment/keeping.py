@@ -83,7 +83,7 @@ def keep_trial(
     overwrite: bool,
 ) -> TrialResult:
     """Turns the journal into a recording and a log; it stays where that fails."""
-    path, log_path, journal = trial_paths(folder, number)
+    path, log_path, _ = trial_paths(folder, number)
     sidecar = _conclude(sidecar, guarded, ended)
     recording = guarded.log.to_recording(sidecar)
     with _keeping(guarded.log, path):
@@ -133,7 +133,8 @@ def keep_recording(
     phase: Phase,
     overwrite: bool,
 ) -> Recording | None:
-    """The recording of one phase, in its file where there is one; None: too few rows."""
+    """The recording of one phase, in its file where there is one; None: too few
+    rows."""
     sidecar = _conclude(sidecar, guarded, ended) if ended.reason else sidecar
     recording = guarded.log.to_recording(sidecar, phase)
     if output is None:

@@ -1,8 +1,8 @@
 """Everything that happened in a trial, step by step, on the disk while it happens.
 
-A journal (`recordings.journal`) takes one row for each step. From it come the recording,
-which is what a fit needs, and a plain `.npz` with the rest: what the policy saw and said,
-what the guards did and when.
+A journal (`recordings.journal`) takes one row for each step. From it come the
+recording, which is what a fit needs, and a plain `.npz` with the rest: what the policy
+saw and said, what the guards did and when.
 """
 
 from dataclasses import dataclass

@@ -57,9 +57,9 @@ def play(
     Row k of the recording holds what was measured just before command k was sent. Rows
     that the robot did not send, or sent twice, are left out, and what was commanded
     then with them. The robot brakes at the end, whatever happens. A guard that ends it
-    raises `GuardStop` with what was recorded. With `leads` a robot of position drives is
-    led slowly to the first command, unrecorded. With `output` everything is on the disk
-    while it happens and in that file when this returns or raises.
+    raises `GuardStop` with what was recorded. With `leads` a robot of position drives
+    is led slowly to the first command, unrecorded. With `output` everything is on the
+    disk while it happens and in that file when this returns or raises.
     """
     values = _check_commands(robot.info, commands)
     return _run(
@@ -146,11 +146,9 @@ def _guard(robot: Robot, period: float, limits: Limits | None, log: Log) -> Guar
     step of a goal is what some experiments are made of."""
     info = robot.info
     joints = [find_joint(signal, info.joints) for signal in info.commands]
-    kind = info.command_kind
-    bounding = limits if kind in ("torque", "voltage") else None
-    drives = assign_drives(
-        info, joints, [kind or "torque"] * len(joints), bounding, kp={}, kd={}
-    )
+    kind = info.command_kind or "torque"  # of several kinds: the robot's range bounds
+    bounds = limits if info.command_kind in ("torque", "voltage") else None
+    drives = assign_drives(info, joints, (kind,) * len(joints), bounds, kp={}, kd={})
     settings = GuardSettings(filter=FilterSettings(tracking=np.inf, soft_range=1.0))
     watched = limits or drives.limits(info)
     return Guarded(robot, drives, period, settings=settings, limits=watched, log=log)

@@ -97,8 +97,8 @@ def deploy(
     `confirm` asks a person before first trials; None goes on without asking, for tests
     and stand-ins. `clock` is by default the machine's, or that of a stand-in in this
     process. `heartbeat` says how long ago [s] the operator was last heard; None: nobody
-    has to be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are raised again once the robot brakes and the
-    trial is saved.
+    has to be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are
+    raised again once the robot brakes and the trial is saved.
     """
     settings = settings or DeploySettings()
     folder = Path(folder)

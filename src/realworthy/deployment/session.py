@@ -1,9 +1,9 @@
 """From connecting a robot to letting go of it: one way out, whatever happens between.
 
-A session runs a body that moves the robot step by step, and then, in every case: back to
-a safe pose if the robot can still be led there, and braking. Faults end it with their
-reason; exceptions and Ctrl-C take the same way out and are handed on in what is returned.
-Ctrl-\\ stops at once.
+A session runs a body that moves the robot step by step, and then, in every case: back
+to a safe pose if the robot can still be led there, and braking. Faults end it with
+their reason; exceptions and Ctrl-C take the same way out and are handed on in what is
+returned. Ctrl-\\ stops at once.
 """
 
 import enum

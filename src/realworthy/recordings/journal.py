@@ -5,12 +5,14 @@
     2.0  …
 
 The first line is JSON, padded to a multiple of eight bytes. The first number of a row
-is its own, from 1: a file that was cut short by a killed process or a lost supply may end
-in half a row or in zeros, and reading ends at the first row whose number is not the next.
+is its own, from 1: a file that was cut short by a killed process or a lost supply may
+end in half a row or in zeros, and reading ends at the first row whose number is not the
+next.
 
-Appending never waits and never raises: a thread of its own writes and syncs four times a
-second, and a disk that takes no more is said in `failure`, for whoever moves the robot to
-look at. Memory holds a quarter of a second of rows, however long the journal grows.
+Appending never waits and never raises: a thread of its own writes and syncs four times
+a second, and a disk that takes no more is said in `failure`, for whoever moves the
+robot to look at. Memory holds a quarter of a second of rows, however long the journal
+grows.
 """
 
 import contextlib
@@ -152,7 +154,8 @@ def check_journal(path: Path, *, overwrite: bool) -> None:
 
 
 def read_journal(path: Path) -> tuple[About, dict[str, Floats]]:
-    """What a journal is about, and its whole rows: column → (rows, numbers in a row)."""
+    """What a journal is about, and its whole rows: column → (rows, numbers in a
+    row)."""
     try:
         with path.open("rb") as file:
             line = file.readline(_LONGEST_HEADER)

@@ -67,9 +67,9 @@ class Ages:
     """How old measurements are that a driver stamps by another clock, one way only.
 
     The clocks are joined at the quickest way seen, and let apart by as much as two
-    quartzes may drift, so that what waited in a queue is as old as it is. One way cannot
-    tell a delay that grows more slowly than that from drift, nor a delay that is there
-    from the first; a wire with an echo can (`packets.Packet.bound_sending`).
+    quartzes may drift, so that what waited in a queue is as old as it is. One way
+    cannot tell a delay that grows more slowly than that from drift, nor a delay that is
+    there from the first; a wire with an echo can (`packets.Packet.bound_sending`).
     """
 
     def __init__(self) -> None:

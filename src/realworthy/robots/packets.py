@@ -6,9 +6,10 @@ and, where the two share a key, 16 bytes of HMAC-SHA-256 over all before. Every 
 is in docs/drivers.md. A packet that is not exactly right is no packet: `decode` says
 what is wrong with it and nothing of it is used.
 
-The times bound how old a packet is without comparing two clocks, as RTCP does (RFC 3550,
-section 6.4.1): `time` is the sender's clock, `echo` the newest `time` that the sender has
-had from the other side, `held` how long ago that came, so that whoever receives it knows
+The times bound how old a packet is without comparing two clocks, as RTCP does (RFC
+3550, section 6.4.1): `time` is the sender's clock, `echo` the newest `time` that the
+sender has had from the other side, `held` how long ago that came, so that whoever
+receives it knows
 
     sent no earlier than echo + held,  on way for at most now − (echo + held),
 
@@ -48,8 +49,8 @@ _MOST_SIGNALS = 1024
 """Joints, commands or other signals of a robot; a description with more is refused. A
 state of so many joints still fits a packet."""
 _CLOCK_ERROR = 1e-3
-"""[s, and share of `held`] by which `echo + held` may lie ahead of the receiver's clock:
-rounding, and the drift of a quartz (1e-4) with room to spare."""
+"""[s, and share of `held`] by which `echo + held` may lie ahead of the receiver's
+clock: rounding, and the drift of a quartz (1e-4) with room to spare."""
 
 
 class Kind(enum.IntEnum):

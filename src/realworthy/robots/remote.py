@@ -57,7 +57,8 @@ class RemoteRobot(Robot):
         self._sequence = 0
         self._newest: State | None = None
         self._heard: tuple[float, float] | None = None
-        """The newest packet's stamp, by the robot's clock, and when it came, by ours."""
+        """The newest packet's stamp, by the robot's clock, and when it came, by
+        ours."""
         self._brakes = 0
         """Times that the robot had braked by itself when it was last read."""
         self._mode = Mode.DAMP

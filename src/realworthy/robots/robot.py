@@ -81,8 +81,8 @@ class Robot(ABC):
 
     @property
     def steps_time(self) -> bool:
-        """Whether time passes for it in `wait` alone, as for a stand-in in this process;
-        a robot's passes by itself."""
+        """Whether time passes for it in `wait` alone, as for a stand-in in this
+        process; a robot's passes by itself."""
         return False
 
     @abstractmethod

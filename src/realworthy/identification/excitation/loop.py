@@ -86,8 +86,8 @@ def identify_actively(
     """Designs, records and refits until every `sd` (by name, in units) is met.
 
     With a `folder` each recording is on the disk while it is made, and stays there as
-    `round_1.npz` … when this returns or raises. A number is given up when not even all rounds that are left, with the best motion at
-    hand, would tell it well enough.
+    `round_1.npz` … when this returns or raises. A number is given up when not even all
+    rounds that are left, with the best motion at hand, would tell it well enough.
     """
     if not sd:
         raise RealworthyError(

@@ -36,7 +36,8 @@ def drive_joint(
     """Plays (steps,) commands of one joint; the others rest where they are measured.
 
     Refuses commands of another kind than `kinds`, and those beyond the robot's limits,
-    before anything moves. A robot of position drives is led slowly to the first; guards raise `GuardStop`, with what was recorded.
+    before anything moves. A robot of position drives is led slowly to the first; guards
+    raise `GuardStop`, with what was recorded.
     """
     bench = bench or Bench()
     info = robot.info
