@@ -436,7 +436,7 @@ def measure_filter(seconds: float, count: int = 1_000_000) -> None:
     spent = time.perf_counter() - begin
     print(
         f"filter: {each * len(kinds)} extreme cases, {1e6 * spent / count:.1f} µs "
-        f"each; {sent} commands came out, {outside} of them not finite or beyond a limit",
+        f"each; {sent} came out, {outside} not finite or beyond a limit",
         flush=True,
     )
 

@@ -165,10 +165,45 @@ def test_eight_tenths_of_a_limit_warn():
 
 
 def test_a_robot_that_repeats_its_numbers_while_it_moves_is_frozen():
-    """1 rad/s without a change of position: 10 mrad are 10 ms, and so one step."""
+    """1 rad/s without a change of position: 10 mrad are 10 ms, and so one step; but
+    three in a row must repeat, for a bus that was busy repeats one or two."""
     found = watch(10, position=np.array([0.3, 0.2]), velocity=np.array([1.0, 0.0]))
-    assert first(found, Verdict.DAMP) == 2
-    assert found[1].guard == "frozen"
+    assert first(found, Verdict.DAMP) == 4
+    assert found[3].guard == "frozen"
+
+
+def test_a_sample_that_repeats_once_or_twice_is_a_busy_bus():
+    place = [0.0, 0.1, 0.1, 0.3, 0.4, 0.4, 0.4, 0.7, 0.8, 0.8]
+    found = watch(
+        10,
+        position=lambda k: np.array([place[k - 10], 0.0]),
+        velocity=np.array([4.9, 0.0]),
+    )
+    assert not any(d.guard == "frozen" for d in found)
+
+
+def test_an_effort_that_no_sensor_shows_is_a_robot_that_is_frozen():
+    """A drive of torque, and not one digit that changes for 0.25 s."""
+    still = {"position": np.zeros(2), "velocity": np.zeros(2)}
+    found = watch(30, **still, command=np.array([3.0, 0.0]), pushes=True)
+    assert first(found, Verdict.DAMP) == 15
+    assert found[14].guard == "frozen"
+
+
+def test_a_joint_that_falls_is_stopped_before_it_is_beyond_its_speed():
+    """0.3 rad/s faster with each row, of 5 rad/s."""
+    found = watch(20, velocity=lambda k: np.array([0.0, 0.3 * k]))
+    tripped = first(found, Verdict.DAMP) - 1
+    assert found[tripped].guard == "speed"
+    assert 0.3 * tripped <= 5.0
+
+
+def test_a_robot_far_outside_its_range_is_not_led_anywhere():
+    dogs = Watchdogs(INFO, LIMITS, DT)
+    assert not dogs.judge_rest(state(0)).is_fault
+    for far in (1e6, 1.6, -1.6, math.nan, math.inf):
+        strange = replace(state(0), position=np.array([far, 0.0]))
+        assert dogs.judge_rest(strange).is_fault
 
 
 def test_a_robot_that_rests_is_not_frozen():

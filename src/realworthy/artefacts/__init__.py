@@ -7,7 +7,7 @@ Here live reading and writing as such. What a twin, a recording or a reality hol
 the business of their rooms. May import: `errors`.
 """
 
-from realworthy.artefacts.plain import plain
+from realworthy.artefacts.printable import plain
 from realworthy.artefacts.reading import (
     Migrator,
     Tree,

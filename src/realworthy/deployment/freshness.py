@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 _JUMP = 1.0
 """[s] by which a robot's clock may go on more than ours between two of its states: it
 was set, or a stamp is damaged. Rates that differ are preflight's business."""
+_REPEATS = 3
+"""New states in a row that repeat positions: a bus that was busy repeats one or two."""
 _ANOTHER = 1e-3
 """By which commands differ that should show in what is measured."""
 
@@ -66,6 +68,9 @@ class Frozen:
     """The first one sent since then."""
     _changed: float = math.inf
     """[s] robot's time, when commands first differed from it."""
+    _newest: float = -math.inf
+    _repeats: int = 0
+    """New states in a row with the same positions."""
 
     def judge(
         self, state: State, command: Floats | None, *, pushes: bool = False
@@ -75,9 +80,11 @@ class Frozen:
         if seen is None or (state.position != seen.position).any():
             self._begin(state, command)
             return FINE
+        if state.time > self._newest:
+            self._newest, self._repeats = state.time, self._repeats + 1
         elapsed = state.time - self._since
         fastest = float(np.abs(state.velocity).max(initial=0.0))
-        if fastest * elapsed > self.travel:
+        if fastest * elapsed > self.travel and self._repeats >= _REPEATS:
             reason = f"positions did not change for {1e3 * elapsed:.0f} ms of motion"
             return Decision(Verdict.DAMP, "frozen", reason)
         if (
@@ -97,6 +104,7 @@ class Frozen:
 
     def _begin(self, state: State, command: Floats | None) -> None:
         self._seen, self._since = state, state.time
+        self._newest, self._repeats = state.time, 0
         self._command, self._changed = command, math.inf
 
     def _differs(self, command: Floats | None) -> bool:
