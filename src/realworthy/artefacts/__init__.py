@@ -7,6 +7,14 @@ Here live reading and writing as such. What a twin, a recording or a reality hol
 the business of their rooms. May import: `errors`.
 """
 
+from realworthy.artefacts.folders import (
+    is_vacant,
+    locked_folder,
+    make_folder,
+    put_aside,
+)
+from realworthy.artefacts.inputs import is_same_file, protected
+from realworthy.artefacts.locks import locked_file
 from realworthy.artefacts.reading import (
     Migrator,
     Tree,
@@ -15,7 +23,7 @@ from realworthy.artefacts.reading import (
     read_tree,
 )
 from realworthy.artefacts.text import dump_yaml, to_yaml
-from realworthy.artefacts.writing import check_free, make_folder, save, writing
+from realworthy.artefacts.writing import check_free, save, writing
 
 __all__ = [
     "Migrator",
@@ -23,8 +31,14 @@ __all__ = [
     "check_free",
     "check_readable",
     "dump_yaml",
+    "is_same_file",
+    "is_vacant",
     "load",
+    "locked_file",
+    "locked_folder",
     "make_folder",
+    "protected",
+    "put_aside",
     "read_tree",
     "save",
     "to_yaml",

@@ -12,6 +12,7 @@ from realworthy.cli.arguments import (
     ImporterName,
     JsonFile,
     RecordingFiles,
+    Role,
     SidecarFile,
 )
 
@@ -25,7 +26,7 @@ class Convert:
 
     recordings: RecordingFiles
     """Files or folders."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FOLDER")]
     """Where to write; the folder is made where it is missing."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, ReportFile
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role
 from realworthy.cli.numbers import Seed
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ class TourCommand:
     seed: Seed = 0
     """Of the hidden truth, and of everything else that is random."""
     output: Annotated[
-        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+        Path | None,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
     ] = None
     """Where its files go; by default tour_<robot>_<seed>."""
     no_wire: Flag = False

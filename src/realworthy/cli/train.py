@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role, TwinName
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ class Train:
         str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="")
     ]
     """A task; realworthy show tasks lists them."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
+    output: Annotated[
+        Path,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
+    ]
     """The run's folder, made anew; with --resume, the one to go on with."""
     twin: TwinName = ""
     """A twin to learn on; by default the task's own."""
