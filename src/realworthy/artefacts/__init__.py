@@ -9,12 +9,14 @@ the business of their rooms. May import: `errors`.
 
 from realworthy.artefacts.folders import (
     is_vacant,
+    locked_file,
     locked_folder,
     make_folder,
     put_aside,
+    put_contents_aside,
 )
 from realworthy.artefacts.inputs import is_same_file, protected
-from realworthy.artefacts.locks import locked_file
+from realworthy.artefacts.manifest import Manifest
 from realworthy.artefacts.reading import (
     Migrator,
     Tree,
@@ -26,6 +28,7 @@ from realworthy.artefacts.text import dump_yaml, to_yaml
 from realworthy.artefacts.writing import check_free, save, writing
 
 __all__ = [
+    "Manifest",
     "Migrator",
     "Tree",
     "check_free",
@@ -39,6 +42,7 @@ __all__ = [
     "make_folder",
     "protected",
     "put_aside",
+    "put_contents_aside",
     "read_tree",
     "save",
     "to_yaml",

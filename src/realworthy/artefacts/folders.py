@@ -12,7 +12,7 @@ from realworthy.errors import Unwritable
 
 ROOM_HINT = "Choose a folder that you may write to, on a disk with room."
 _LOCK = ".realworthy.lock"
-"""The file in a folder that the run which writes there holds locked."""
+"""End of the name of a file that the run which writes beside it holds locked."""
 
 
 @contextlib.contextmanager
@@ -23,11 +23,25 @@ def locked_folder(path: Path | str) -> Iterator[Path]:
     folder that was made for this and is empty in the end is removed again.
     """
     path = Path(path)
-    made = missing_folders(path / _LOCK)
-    make_folder(path)
+    with _locked_in(path, path / _LOCK, path):
+        yield path
+
+
+@contextlib.contextmanager
+def locked_file(path: Path | str) -> Iterator[Path]:
+    """The file `path`, which need not be there yet, for one run alone."""
+    path = Path(path)
+    with _locked_in(path.parent, path.with_name(f".{path.name}{_LOCK}"), path):
+        yield path
+
+
+@contextlib.contextmanager
+def _locked_in(folder: Path, lock: Path, what: Path) -> Iterator[None]:
+    made = missing_folders(lock)
+    make_folder(folder)
     try:
-        with locked(path / _LOCK, path):
-            yield path
+        with locked(lock, what):
+            yield
     finally:
         remove_empty(made)
 
@@ -45,24 +59,44 @@ def make_folder(path: Path | str) -> None:
 def is_vacant(folder: Path | str) -> bool:
     """Whether a folder holds nothing that matters: no file but what runs of ours that
     were killed left half-written, or nothing at all."""
-    for _, _, names in os.walk(folder):
-        if any(not (name == _LOCK or is_temporary(name)) for name in names):
-            return False
-    return True
+    return all(_is_passing(name) for _, _, names in os.walk(folder) for name in names)
+
+
+def _is_passing(name: str) -> bool:
+    """Whether a file is there only while somebody writes, or was killed doing so."""
+    return name.endswith(_LOCK) or is_temporary(name)
+
+
+def put_contents_aside(folder: Path | str) -> Path:
+    """Moves what a folder holds into a new one, `<name>.1` or the first that is free;
+    locks and files that are being written stay."""
+    folder = Path(folder)
+    aside = _find_aside(folder)
+    make_folder(aside)
+    for path in sorted(folder.iterdir(), reverse=True):  # hidden marks last
+        if not _is_passing(path.name):
+            _rename(path, aside / path.name)
+    return aside
 
 
 def put_aside(path: Path | str) -> Path:
-    """Gives a file or folder the first free name of `<name>.1`, `<name>.2`, …"""
+    """Gives a file the first free name of `<name>.1`, `<name>.2`, …"""
     path = Path(path)
-    for number in itertools.count(1):
-        aside = path.with_name(f"{path.name}.{number}")
-        if not os.path.lexists(aside):
-            try:
-                path.rename(aside)
-            except OSError as error:
-                raise Unwritable(aside, f"{error.strerror}.", hint=ROOM_HINT) from None
-            return aside
-    raise AssertionError("there are numbers enough")
+    aside = _find_aside(path)
+    _rename(path, aside)
+    return aside
+
+
+def _find_aside(path: Path) -> Path:
+    names = (path.with_name(f"{path.name}.{number}") for number in itertools.count(1))
+    return next(name for name in names if not os.path.lexists(name))
+
+
+def _rename(path: Path, other: Path) -> None:
+    try:
+        path.rename(other)
+    except OSError as error:
+        raise Unwritable(other, f"{error.strerror}.", hint=ROOM_HINT) from None
 
 
 def missing_folders(path: Path) -> list[Path]:

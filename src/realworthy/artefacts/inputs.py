@@ -48,9 +48,10 @@ def is_same_file(one: Path, other: Path) -> bool:
 def _identify(path: Path | str) -> frozenset[str | _Inode]:
     try:
         real = os.path.realpath(path)
-        status = os.stat(real)
     except ValueError:  # no name that a file could have
         return frozenset({str(path)})
+    try:
+        status = os.stat(real)
     except OSError:  # not there
         return frozenset({real})
     return frozenset({real, (status.st_dev, status.st_ino)})

@@ -10,14 +10,6 @@ from realworthy.errors import Unwritable
 
 
 @contextlib.contextmanager
-def locked_file(path: Path | str) -> Iterator[Path]:
-    """The file `path`, which need not be there yet, for one run alone."""
-    path = Path(path)
-    with locked(path.with_name(f".{path.name}.realworthy.lock"), path):
-        yield path
-
-
-@contextlib.contextmanager
 def locked(lock: Path, what: Path) -> Iterator[None]:
     """Holds the file `lock`, which is made for this and removed in the end.
 

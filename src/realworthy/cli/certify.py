@@ -194,20 +194,21 @@ class Certify:
 
             with writing(self._junit, overwrite=self.overwrite) as temporary:
                 temporary.write_text(to_junit(found), encoding="utf-8")
-        pages = [(self._report, self.overwrite)]
+        if self._report is not None:
+            self._write_page(found, self._report, overwrite=self.overwrite)
         if self.output is not None:
-            pages.append((self.output / "report.html", True))
-        for path, overwrite in pages:
-            if path is not None:
-                from realworthy.reports.certificate import write_certificate
+            from realworthy.certification.keeping import open_manifest
 
-                write_certificate(
-                    found,
-                    path,
-                    folder=self.output,
-                    twin=self.twin,
-                    overwrite=overwrite,
-                )
+            page = self.output / "report.html"
+            with open_manifest(self.output).claimed(page):
+                self._write_page(found, page, overwrite=True)
+
+    def _write_page(self, found: "Certificate", path: Path, *, overwrite: bool) -> None:
+        from realworthy.reports.certificate import write_certificate
+
+        write_certificate(
+            found, path, folder=self.output, twin=self.twin, overwrite=overwrite
+        )
 
 
 def to_tree(found: "Certificate", trials: "tuple[RealTrial, ...]") -> dict[str, object]:

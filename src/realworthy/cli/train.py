@@ -179,6 +179,7 @@ class Train:
             raise
 
     def _resume(self, seed: int, follow: "Callable[[Progress], None]") -> "Training":
+        from realworthy.artefacts import is_vacant
         from realworthy.errors import RealworthyError
         from realworthy.learning.runs import RunFolder
         from realworthy.learning.train import resume, train
@@ -186,7 +187,8 @@ class Train:
 
         is_one = self.seeds == 1
         folder = self.output if is_one else self.output / _name(seed)
-        if not is_one and self.output.is_dir() and not folder.exists():
+        is_missing = not is_one and self.output.is_dir() and not folder.exists()
+        if is_missing or (folder.is_dir() and is_vacant(folder)):  # killed at once
             return train(self._settings(seed), output=folder, follow=follow)
         began = RunFolder(folder).read_settings(TrainSettings)
         if began.task != self.task:

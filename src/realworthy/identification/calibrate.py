@@ -40,6 +40,7 @@ from realworthy.identification.progress_file import (
     Progress,
     RoughPart,
     make_key,
+    taking_up,
     to_part,
 )
 from realworthy.identification.servos import close_loops, list_numbers
@@ -125,70 +126,73 @@ def calibrate(
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
-    work = Progress(keep, make_key(twin, division.fitted, division.held_out, asked))
-    joints = find_joints(twin, division.fitted)
-    follow(0.02, "choosing")
-    ground = find_low_ground(twin, division.fitted, joints)
-    above = twin if ground is None else twin.with_table(ground.height)
-    closed = close_loops(above, (*division.fitted, *division.held_out))
-    while True:  # a fit may change what should be fitted
-        rough, wide = _begin(
-            closed, division, joints, parameters, settings, work, follow
+    key = make_key(twin, division.fitted, division.held_out, asked)
+    with taking_up(keep, key) as work:
+        joints = find_joints(twin, division.fitted)
+        follow(0.02, "choosing")
+        ground = find_low_ground(twin, division.fitted, joints)
+        above = twin if ground is None else twin.with_table(ground.height)
+        closed = close_loops(above, (*division.fitted, *division.held_out))
+        while True:  # a fit may change what should be fitted
+            rough, wide = _begin(
+                closed, division, joints, parameters, settings, work, follow
+            )
+            choice = work.done.choice
+            assert choice is not None  # `_begin` has made it
+            names = choice.names
+            is_loop = bool(find_loops(rough)) and parameters is None
+            problem = wide.with_space(
+                lengthen_steps(rough) if is_loop else rough, names
+            )
+            problem = problem.with_short_delays()
+            fit_settings = settings.fit or (FIT if is_loop else _FIT)
+            given = twin if parameters is None else None
+            part = _fit(problem, wide, fit_settings, work, follow, given)
+            if part is not None:
+                break
+        follow(0.85, "replaying what was held out")
+        fitted = widen(
+            problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
         )
-        choice = work.done.choice
-        assert choice is not None  # `_begin` has made it
-        names = choice.names
-        is_loop = bool(find_loops(rough)) and parameters is None
-        problem = wide.with_space(lengthen_steps(rough) if is_loop else rough, names)
-        problem = problem.with_short_delays()
-        fit_settings = settings.fit or (FIT if is_loop else _FIT)
-        given = twin if parameters is None else None
-        part = _fit(problem, wide, fit_settings, work, follow, given)
-        if part is not None:
-            break
-    follow(0.85, "replaying what was held out")
-    fitted = widen(
-        problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
-    )
-    estimates = _list_estimates(twin, problem, fitted, work)
-    belief = _add_unseen(rough, fitted.belief, estimates)
-    calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
-    calibrated = calibrated.with_values(
-        {e.name: e.mean for e in estimates if e.is_fitted}
-    )
-    grows = problem.horizon.grows or wide.grows
-    look = compare_ahead if grows else compare
-    errors = look(twin, calibrated, division.held_out, joints)
-    ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
-    follow(1.0, "done")
-    return Calibration(
-        outcome=decide(errors, division.held_out, joints),
-        original=twin,
-        twin=calibrated,
-        estimates=estimates,
-        errors=errors,
-        held_out=division.held_out,
-        fitted=tuple(distinct_names(division.fitted)),
-        fitted_seconds=problem.seconds,
-        is_by_time=division.is_by_time,
-        is_ahead=grows,
-        reduced_chi2=part.reduced_chi2,
-        inflation=part.inflation,
-        cross_validated=part.folds_rmse,
-        warnings=(
-            *doubted,
-            *((f"{ground.to_words()} It was taken away.",) if ground else ()),
-            *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
-            *((describe_scale(ratios),) if ratios else ()),
-            *part.warnings,
-            *describe_doubts(estimates, part, division),
-            *describe_strange(errors),
-        ),
-        advice=suggest(estimates, division),
-        ratios=ratios,
-        seconds=time.perf_counter() - began,
-        evaluation_count=part.evaluation_count,
-    )
+        estimates = _list_estimates(twin, problem, fitted, work)
+        belief = _add_unseen(rough, fitted.belief, estimates)
+        calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
+        calibrated = calibrated.with_values(
+            {e.name: e.mean for e in estimates if e.is_fitted}
+        )
+        grows = problem.horizon.grows or wide.grows
+        look = compare_ahead if grows else compare
+        errors = look(twin, calibrated, division.held_out, joints)
+        ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
+        follow(1.0, "done")
+        return Calibration(
+            outcome=decide(errors, division.held_out, joints),
+            original=twin,
+            twin=calibrated,
+            estimates=estimates,
+            errors=errors,
+            held_out=division.held_out,
+            fitted=tuple(distinct_names(division.fitted)),
+            fitted_seconds=problem.seconds,
+            is_by_time=division.is_by_time,
+            is_ahead=grows,
+            reduced_chi2=part.reduced_chi2,
+            inflation=part.inflation,
+            cross_validated=part.folds_rmse,
+            warnings=(
+                *doubted,
+                *((f"{ground.to_words()} It was taken away.",) if ground else ()),
+                *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
+                *((describe_scale(ratios),) if ratios else ()),
+                *part.warnings,
+                *describe_doubts(estimates, part, division),
+                *describe_strange(errors),
+            ),
+            advice=suggest(estimates, division),
+            ratios=ratios,
+            seconds=time.perf_counter() - began,
+            evaluation_count=part.evaluation_count,
+        )
 
 
 def find_joints(twin: Twin, recordings: Sequence[Recording]) -> tuple[str, ...]:
