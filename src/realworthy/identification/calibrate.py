@@ -45,7 +45,7 @@ from realworthy.identification.progress_file import (
 )
 from realworthy.identification.servos import close_loops, list_numbers
 from realworthy.identification.servos import find_servos as find_loops
-from realworthy.identification.sorting import sort_out
+from realworthy.identification.sorting import check_moves, sort_out
 from realworthy.identification.stages import (
     believe,
     fit_alone,
@@ -64,7 +64,7 @@ from realworthy.identification.weighing import (
     widen,
 )
 from realworthy.parameters import GaussianBelief, Transform
-from realworthy.recordings import Recording, distinct_names
+from realworthy.recordings import Recording, cut_at_gaps, distinct_names
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin
 from realworthy.twins.twin import Evidence, Provenance
@@ -123,12 +123,15 @@ def calibrate(
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
+    listed, cut = cut_at_gaps(listed)
+    heldout = heldout and cut_at_gaps(heldout)[0]
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
     key = make_key(twin, division.fitted, division.held_out, asked)
     with taking_up(keep, key) as work:
         joints = find_joints(twin, division.fitted)
+        check_moves(division.fitted, joints)
         follow(0.02, "choosing")
         ground = find_low_ground(twin, division.fitted, joints)
         above = twin if ground is None else twin.with_table(ground.height)
@@ -180,6 +183,7 @@ def calibrate(
             inflation=part.inflation,
             cross_validated=part.folds_rmse,
             warnings=(
+                *cut,
                 *doubted,
                 *((f"{ground.to_words()} It was taken away.",) if ground else ()),
                 *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
