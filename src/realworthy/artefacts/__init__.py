@@ -7,6 +7,16 @@ Here live reading and writing as such. What a twin, a recording or a reality hol
 the business of their rooms. May import: `errors`.
 """
 
+from realworthy.artefacts.folders import (
+    is_vacant,
+    locked_file,
+    locked_folder,
+    make_folder,
+    put_aside,
+    put_contents_aside,
+)
+from realworthy.artefacts.inputs import is_same_file, protected
+from realworthy.artefacts.manifest import Manifest
 from realworthy.artefacts.printable import plain
 from realworthy.artefacts.reading import (
     Migrator,
@@ -16,17 +26,25 @@ from realworthy.artefacts.reading import (
     read_tree,
 )
 from realworthy.artefacts.text import dump_yaml, to_yaml
-from realworthy.artefacts.writing import check_free, make_folder, save, writing
+from realworthy.artefacts.writing import check_free, save, writing
 
 __all__ = [
+    "Manifest",
     "Migrator",
     "Tree",
     "check_free",
     "check_readable",
     "dump_yaml",
+    "is_same_file",
+    "is_vacant",
     "load",
+    "locked_file",
+    "locked_folder",
     "make_folder",
     "plain",
+    "protected",
+    "put_aside",
+    "put_contents_aside",
     "read_tree",
     "save",
     "to_yaml",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, KeyFile, parse_numbers
+from realworthy.cli.arguments import Flag, JsonFile, KeyFile, Role, parse_numbers
 from realworthy.cli.numbers import AnyCount, AnyNumber
 
 if TYPE_CHECKING:
@@ -20,13 +20,18 @@ class Deploy:
 
     policy: Annotated[
         Path,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
     """A .onnx file with its contract inside, or beside it."""
-    robot: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
+    robot: Annotated[
+        str, Role.READ, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
+    ]
     """sim:REALITY, udp://HOST:PORT or zenoh:NAME."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("trials")
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FOLDER")] = Path(
+        "trials"
+    )
     """Where recordings go: trial_1.npz and, beside it, trial_1.log.npz."""
     trials: int = 1
     """How many."""

@@ -104,7 +104,11 @@ def _run_command(arguments: list[str]) -> int:
         print(f"realworthy {__version__}")
         return 0
     try:
-        return _parse(arguments or ["--help"]).run()
+        command = _parse(arguments or ["--help"])
+        from realworthy.cli.files import guarded_files
+
+        with guarded_files(command):
+            return command.run()
     except SystemExit:
         if arguments:
             raise  # tyro has shown its help, or said what is wrong

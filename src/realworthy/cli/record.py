@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, KeyFile, TwinName
+from realworthy.cli.arguments import Flag, JsonFile, KeyFile, Role, TwinName
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,18 @@ class Record:
 
     motion: Annotated[
         Path,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="MOTION", help_behavior_hint=""),
     ]
     """A .csv file with time and <joint>.position, such as excite writes."""
-    robot: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
+    robot: Annotated[
+        str, Role.READ, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
+    ]
     """sim:REALITY, udp://HOST:PORT or zenoh:NAME."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("recording.csv")
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FILE")] = Path(
+        "recording.csv"
+    )
     """Where to write the recording: .csv, .csv.gz, .npz, .parquet or .mcap."""
     twin: TwinName = ""
     """Whose limits and dynamics hold; by default the robot's own by its name."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import KeyFile, TwinToUse
+from realworthy.cli.arguments import KeyFile, Role, TwinToUse
 from realworthy.cli.numbers import AnyNumber, AnySeconds, Seed
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class RobotCommand:
     listen: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
     """udp://HOST:PORT (port 0 takes a free one) or zenoh:NAME."""
     reality: Annotated[
-        str | None, tyro.conf.arg(metavar="REALITY", help_behavior_hint="")
+        str | None,
+        Role.READ,
+        tyro.conf.arg(metavar="REALITY", help_behavior_hint=""),
     ] = None
     """A shipped reality or a .reality.yaml file; the twin itself by default."""
     key: KeyFile = None

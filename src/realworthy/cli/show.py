@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, ImporterName, JsonFile, TwinName
+from realworthy.cli.arguments import Flag, ImporterName, JsonFile, Role, TwinName
 from realworthy.errors import BadFile, MissingFile, RealworthyError, UnknownName
 
 TOPICS = {
@@ -39,6 +39,7 @@ class Show:
 
     what: Annotated[
         str,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[WHAT]", help_behavior_hint=""),
     ] = ""
