@@ -51,3 +51,38 @@ def test_no_rows_are_made_up_over_a_long_gap():
         make(0.0, 1e6).resample(100.0)
     even = make(0.0, 2.0).resample(100.0)  # half a second
     assert len(even.time) == 350
+
+
+def braked(*spans: tuple[float, float], seconds: float = 10.0) -> Recording:
+    """At 100 Hz; the robot braked by itself within some spans of time."""
+    time = np.arange(round(100 * seconds)) / 100
+    marked = np.zeros(len(time))
+    for first, last in spans:
+        marked[(time >= first) & (time < last)] = 1.0
+    signals = {"joint.position": np.sin(time), "robot.braking": marked}
+    return Recording(time, signals)
+
+
+def test_rows_in_which_the_robot_braked_by_itself_are_left_out():
+    parts, said = cut_at_gaps([braked((2.0, 2.1), (5.0, 6.0), (6.2, 6.3))])
+    spans = [(part.time[0], part.time[-1]) for part in parts]
+    ends = [end for span in spans for end in span]
+    assert ends == pytest.approx([0.0, 1.99, 2.1, 4.99, 6.3, 9.99])
+    assert all("robot.braking" not in part.signals for part in parts)
+    assert said == (
+        "The robot braked by itself in 120 of 1000 rows of A recording, which are left "
+        "out: 3 parts, 8.57 s in all.",
+    )
+
+
+def test_a_robot_that_never_braked_is_left_whole():
+    whole = braked()
+    (part,), said = cut_at_gaps([whole])
+    assert said == ()
+    np.testing.assert_array_equal(part.time, whole.time)
+
+
+def test_a_robot_that_braked_all_the_time_is_no_evidence():
+    spans = [(0.2 * k - 1e-9, 0.2 * k + 0.05 - 1e-9) for k in range(50)]
+    with pytest.raises(BadRecording, match="braked by itself in 250 of 1000 rows"):
+        cut_at_gaps([braked(*spans)])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from realworthy.deployment.decision import Decision, Verdict
 from realworthy.deployment.drives import Drives
 from realworthy.deployment.guarded import Guarded
-from realworthy.deployment.keeping import keep_recording, open_log
+from realworthy.deployment.keeping import keep_recording, logging_to
 from realworthy.deployment.session import run_session
 from realworthy.deployment.state_machine import Phase
 from realworthy.errors import RealworthyError
@@ -74,10 +74,10 @@ def follow(
     columns = _check(info, plan)
     period = float(plan.reference.time[1] - plan.reference.time[0])
     sidecar = sidecar or describe_recording(info, 1 / period)
-    log = open_log(info, output, sidecar=sidecar, overwrite=overwrite)
-    guarded = Guarded(robot, drives, period, limits=limits, log=log)
-    ended = run_session(guarded, lambda: _run(guarded, plan, columns))
-    kept = keep_recording(guarded, ended, sidecar, output, Phase.RUN, overwrite)
+    with logging_to(output, info, sidecar=sidecar, overwrite=overwrite) as log:
+        guarded = Guarded(robot, drives, period, limits=limits, log=log)
+        ended = run_session(guarded, lambda: _run(guarded, plan, columns))
+        kept = keep_recording(guarded, ended, sidecar, output, Phase.RUN, overwrite)
     if ended.error is not None:
         raise ended.error
     if kept is None:

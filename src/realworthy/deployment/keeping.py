@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from realworthy import __version__
-from realworthy.artefacts import check_free
+from realworthy.artefacts import check_free, locked_file
 from realworthy.deployment.guarded import Guarded
 from realworthy.deployment.log import Log
 from realworthy.deployment.session import Ended, Outcome
@@ -102,14 +102,18 @@ def keep_trial(
     )
 
 
-def open_log(
-    info: RobotInfo, output: Path | None, *, sidecar: Sidecar, overwrite: bool
-) -> Log:
-    """A log whose journal lies beside the recording that it will become."""
+@contextlib.contextmanager
+def logging_to(
+    output: Path | None, info: RobotInfo, *, sidecar: Sidecar, overwrite: bool
+) -> Iterator[Log]:
+    """A log whose journal lies beside the recording that it will become, for one run
+    alone; in memory without an output."""
     if output is None:
-        return Log(info, sidecar=sidecar)
-    check_recording_free(output, overwrite=overwrite)
-    return Log(info, name_journal(output), sidecar=sidecar)
+        yield Log(info, sidecar=sidecar)
+        return
+    with locked_file(output):
+        check_recording_free(output, overwrite=overwrite)
+        yield Log(info, name_journal(output), sidecar=sidecar)
 
 
 def name_journal(output: Path) -> Path:

@@ -17,7 +17,7 @@ from realworthy.deployment.drives import assign_drives, find_joint
 from realworthy.deployment.filter import FilterSettings
 from realworthy.deployment.follow import describe_recording
 from realworthy.deployment.guarded import Guarded, GuardSettings
-from realworthy.deployment.keeping import keep_recording, open_log
+from realworthy.deployment.keeping import keep_recording, logging_to
 from realworthy.deployment.log import Log
 from realworthy.deployment.motions import move_to
 from realworthy.deployment.session import run_session
@@ -114,31 +114,36 @@ def _run(
     if not 0.1 < rate < math.inf:
         raise RealworthyError(f"Commands cannot be sent at {rate:g} Hz.")
     sidecar = sidecar or describe_recording(info, rate)
-    log = open_log(info, output, sidecar=sidecar, overwrite=overwrite)
-    guarded = _guard(robot, 1 / rate, limits, log)
-
-    def body() -> Decision:
-        if first is not None:
-            decision = move_to(guarded, first, least=0.0)
-            if decision.is_fault:
-                return decision
-        guarded.machine.change(Phase.HOLD, guarded.clock.now())
-        guarded.machine.change(Phase.RUN, guarded.clock.now())
-        decision = Decision()
-        for k in range(count):
-            decision = guarded.step(lambda state, k=k: answer(k, state))
-            if decision.is_fault:
-                return decision
-        guarded.loop.wait()  # the last command, too, is held for a period
-        return decision
-
-    ended = run_session(guarded, body)
-    kept = keep_recording(guarded, ended, sidecar, output, Phase.RUN, overwrite)
+    with logging_to(output, info, sidecar=sidecar, overwrite=overwrite) as log:
+        guarded = _guard(robot, 1 / rate, limits, log)
+        ended = run_session(guarded, lambda: _send(guarded, answer, count, first))
+        kept = keep_recording(guarded, ended, sidecar, output, Phase.RUN, overwrite)
     if ended.error is not None:
         raise ended.error
     if ended.reason or kept is None:
         raise GuardStop(info.name, ended.reason or "too few rows came", kept)
     return kept
+
+
+def _send(
+    guarded: Guarded,
+    answer: Callable[[int, State], Floats],
+    count: int,
+    first: Floats | None,
+) -> Decision:
+    decision = Decision()
+    if first is not None:
+        decision = move_to(guarded, first, least=0.0)
+        if decision.is_fault:
+            return decision
+    guarded.machine.change(Phase.HOLD, guarded.clock.now())
+    guarded.machine.change(Phase.RUN, guarded.clock.now())
+    for k in range(count):
+        decision = guarded.step(lambda state, k=k: answer(k, state))
+        if decision.is_fault:
+            return decision
+    guarded.loop.wait()  # the last command, too, is held for a period
+    return decision
 
 
 def _guard(robot: Robot, period: float, limits: Limits | None, log: Log) -> Guarded:

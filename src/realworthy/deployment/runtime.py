@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.artefacts import check_free, make_folder
+from realworthy.artefacts import check_free, locked_folder
 from realworthy.deployment.decision import FINE, Decision
 from realworthy.deployment.drives import Drives, build_drives
 from realworthy.deployment.guarded import Guarded, GuardSettings
@@ -109,7 +109,6 @@ def deploy(
     pilot.set_inputs(inputs or {})
     drives = build_drives(contract, info, speed=settings.speed)
     staging = Staging(settings.staging)
-    make_folder(folder)
     checks: list[Check] = []
     trials: list[TrialResult] = []
     lates: list[Guarded] = []
@@ -121,7 +120,7 @@ def deploy(
             f"No limit of speed is known for {', '.join(free)}: first trials do not"
             f" slow {them}. Give --speed."
         )
-    with real_time(settings.real_time) as refused:
+    with locked_folder(folder), real_time(settings.real_time) as refused:
 
         def guard(log: Log | None = None) -> Guarded:
             guarded = Guarded(

@@ -99,6 +99,11 @@ class Recording:
         joined = {**self.signals, **signals}
         return Recording(self.time, joined, self.sidecar, self.source)
 
+    def without(self, signal: str) -> "Recording":
+        """This recording without a signal, if it has it."""
+        kept = {name: x for name, x in self.signals.items() if name != signal}
+        return Recording(self.time, kept, self.sidecar, self.source)
+
     def with_sidecar(self, sidecar: Sidecar) -> "Recording":
         """This recording with another sidecar."""
         return Recording(self.time, self.signals, sidecar, self.source)
