@@ -1,7 +1,6 @@
 """Files into Structs: older schemas migrated, anything unknown refused."""
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -10,15 +9,13 @@ import msgspec
 import yaml
 
 from realworthy.artefacts.explain import KEYS_HINT, explain
+from realworthy.artefacts.opening import read_bytes, reading
 from realworthy.artefacts.text import parse_yaml
-from realworthy.errors import BadFile, MissingFile, RealworthyError
+from realworthy.errors import BadFile, RealworthyError
 
 T = TypeVar("T", bound=msgspec.Struct)
 Tree = dict[str, object]
 Migrator = Callable[[Tree], Tree]
-_LARGEST = 256 * 2**20
-"""[bytes] beyond which a file is surely something else."""
-_TOO_DEEP = "it holds lists or keys within each other without end."
 
 
 def load(
@@ -43,33 +40,37 @@ def load(
     for step in range(found, schema):
         tree = (migrators or {})[step](tree)
     tree["schema"] = schema
-    try:
-        _check_numbers(path, tree)
-        return msgspec.convert(tree, kind)
-    except BadFile:
-        raise
-    except RealworthyError as error:
-        raise BadFile(path, error.problem, hint=error.hint) from None
-    except RecursionError:
-        raise BadFile(path, _TOO_DEEP) from None
-    except msgspec.ValidationError as error:
-        problem, hint = explain(error, tree, kind)
-        raise BadFile(path, problem, hint=hint) from None
+    with reading(path, f"a {kind.__name__}"):
+        try:
+            _check_numbers(path, tree)
+            return msgspec.convert(tree, kind)
+        except BadFile:
+            raise
+        except RealworthyError as error:
+            raise BadFile(path, error.problem, hint=error.hint) from None
+        except msgspec.ValidationError as error:
+            problem, hint = explain(error, tree, kind)
+            raise BadFile(path, problem, hint=hint) from None
 
 
 def read_tree(path: Path | str) -> Tree:
     """The mapping at the top of a YAML file."""
     path = Path(path)
-    try:
-        tree = parse_yaml(_read_text(path))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise BadFile(path, f"it is not YAML: {error.problem}{where}.") from None
-    except RecursionError:
-        raise BadFile(path, _TOO_DEEP) from None
-    except yaml.YAMLError as error:
-        raise BadFile(path, f"it is not YAML: {str(error).splitlines()[0]}.") from None
+    with reading(path, "YAML"):
+        try:
+            tree = parse_yaml(_read_text(path))
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark
+            where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+            problem = f"it is not YAML: {error.problem}{where}."
+            raise BadFile(path, problem) from None
+        except yaml.YAMLError as error:
+            said = str(error).splitlines()[0]
+            raise BadFile(path, f"it is not YAML: {said}.") from None
+        except BadFile:
+            raise
+        except RealworthyError as error:
+            raise BadFile(path, error.problem, hint=error.hint) from None
     if tree is None:
         raise BadFile(path, "it is empty.", hint=KEYS_HINT)
     if not isinstance(tree, dict):
@@ -77,31 +78,13 @@ def read_tree(path: Path | str) -> Tree:
     return tree
 
 
-def check_readable(path: Path | str) -> None:
-    """Raises where there is no such file or folder, or where it may not be read."""
-    try:
-        if os.path.isdir(path):
-            os.scandir(path).close()
-        else:
-            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise MissingFile(path) from None
-    except OSError as error:
-        raise BadFile(path, f"{error.strerror}.") from None
-
-
 def _read_text(path: Path) -> str:
-    check_readable(path)
+    if path.is_dir():
+        raise BadFile(path, "it is a folder, not a file.")
     try:
-        if (size := path.stat().st_size) > _LARGEST:
-            raise BadFile(path, f"it is too large ({size / 2**20:.0f} MiB).")
-        return path.read_text(encoding="utf-8-sig")
-    except IsADirectoryError:
-        raise BadFile(path, "it is a folder, not a file.") from None
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile(path, "it is not text.", hint="Save it as UTF-8.") from None
-    except OSError as error:
-        raise BadFile(path, f"{error.strerror}.") from None
 
 
 def _check_numbers(path: Path, tree: Tree) -> None:
