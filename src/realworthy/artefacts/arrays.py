@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.artefacts.limits import check_bytes
-from realworthy.artefacts.opening import check_readable, reading
+from realworthy.artefacts.reading import check_readable, reading
 from realworthy.errors import BadFile
 
 _END = ".npy"
@@ -51,7 +51,7 @@ def _read_array(file: IO[bytes], name: str, path: Path) -> NDArray:
     else:
         shape, by_columns, dtype = np.lib.format.read_array_header_2_0(file)
     if dtype.hasobject:
-        raise BadFile(path, f"'{name}' holds Python objects, which are never loaded.")
+        raise ValueError(f"'{name}' holds Python objects, which are never loaded")
     data = file.read()
     count = math.prod(shape)  # of Python's whole numbers, which do not wrap round
     if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):

@@ -6,6 +6,7 @@ key that stands twice is an error.
 
 import re
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import msgspec
 import yaml
@@ -55,10 +56,10 @@ def parse_yaml(text: str) -> object:
     return yaml.load(text, Loader=_Loader)
 
 
-def _list_parsers() -> tuple[type, ...]:
+def _list_parsers() -> tuple[Any, ...]:
     """What makes events of text: libyaml where PyYAML has it, which is far faster."""
     if hasattr(yaml, "CSafeLoader"):
-        from yaml.cyaml import CParser
+        from yaml.cyaml import CParser  # pyright: ignore[reportAttributeAccessIssue]
 
         return (CParser,)
     return (Reader, Scanner, Parser)
@@ -82,7 +83,7 @@ class _Loader(Composer, *_list_parsers(), SafeConstructor, Resolver):
         """Anchor → nodes that an alias of it stands for."""
         self._most = BYTES.value // _NODE
 
-    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event, before = self.peek_event(), self._count
         self._depth += 1
         if self._depth > _DEEPEST:

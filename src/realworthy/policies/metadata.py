@@ -5,9 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from realworthy.artefacts import Migrator, Tree, load
+from realworthy.artefacts import Migrator, Tree, load, read_tree
 from realworthy.artefacts.explain import explain
-from realworthy.artefacts.reading import read_tree
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies.contract import SCHEMA, Contract
 

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from realworthy import artefacts
+from realworthy.artefacts import reading
 from realworthy.errors import BadFile
 
 SCHEMA = 1
@@ -117,15 +118,14 @@ def to_json(sidecar: Sidecar) -> str:
 
 def from_json(text: str | bytes, path: Path) -> Sidecar:
     """The sidecar embedded in `path`."""
-    try:
-        sidecar = msgspec.json.decode(text, type=Sidecar)
-    except msgspec.MsgspecError as error:
-        raise BadFile(
-            path,
-            f"its embedded sidecar cannot be read: {error}.",
-            hint="A newer Realworthy may have written it; "
-            "try: pip install --upgrade realworthy",
-        ) from None
+    newer = "A newer Realworthy may have written it; "
+    newer += "try: pip install --upgrade realworthy"
+    with reading(path, "a recording with a whole sidecar in it", hint=newer):
+        try:
+            sidecar = msgspec.json.decode(text, type=Sidecar)
+        except msgspec.MsgspecError as error:
+            problem = f"its embedded sidecar cannot be read: {error}."
+            raise BadFile(path, problem, hint=newer) from None
     if sidecar.schema > SCHEMA:
         raise BadFile(
             path,
