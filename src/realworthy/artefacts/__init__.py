@@ -12,7 +12,7 @@ the business of their rooms. May import: `errors`.
 from realworthy.artefacts.arrays import read_arrays
 from realworthy.artefacts.limits import BYTES, COUNT, check_bytes
 from realworthy.artefacts.loading import Migrator, Tree, load, read_tree
-from realworthy.artefacts.reading import check_readable, read_bytes, reading
+from realworthy.artefacts.reading import check_readable, read_bytes, reading, say
 from realworthy.artefacts.text import dump_yaml, to_yaml
 from realworthy.artefacts.writing import check_free, make_folder, save, writing
 
@@ -32,6 +32,7 @@ __all__ = [
     "read_tree",
     "reading",
     "save",
+    "say",
     "to_yaml",
     "writing",
 ]

@@ -42,9 +42,9 @@ def reading(path: Path | str, what: str, *, hint: str = "") -> Iterator[None]:
     except OSError as error:
         if error.errno is not None:  # libraries use it without, for their own matters
             raise BadFile(path, f"{error.strerror}.") from None
-        raise BadFile(path, f"it is not {what}{_say(error)}.", hint=hint) from error
+        raise BadFile(path, f"it is not {what} ({say(error)}).", hint=hint) from error
     except Exception as error:
-        raise BadFile(path, f"it is not {what}{_say(error)}.", hint=hint) from error
+        raise BadFile(path, f"it is not {what} ({say(error)}).", hint=hint) from error
 
 
 TOO_DEEP = "it holds lists or keys within each other without end."
@@ -81,10 +81,9 @@ def read_bytes(path: Path | str, *, cost: int = 1) -> bytes:
         return file.read()
 
 
-def _say(error: BaseException) -> str:
-    """A library's message in one line, in parentheses; empty where it has none."""
-    said = " ".join(str(error).split())
+def say(error: BaseException) -> str:
+    """A library's message in one short line; the kind of error where it has none."""
+    said = " ".join(str(error)[: 2 * _LONGEST].split()) or type(error).__name__
     if isinstance(error, KeyError):
         said = f"there is no {said}"
-    said = "".join(c if c.isprintable() else "?" for c in said[:_LONGEST])
-    return f" ({said.rstrip('.')})" if said else ""
+    return "".join(c if c.isprintable() else "?" for c in said[:_LONGEST]).rstrip(".")

@@ -8,10 +8,10 @@ import gzip
 import io
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 
@@ -83,14 +83,16 @@ def read_heading(path: Path) -> str:
     """The beginning of the first line; empty where there is none that is text."""
     try:
         check_readable(path)
-        with _parsing(path), _opener(path)(path, "rb") as file:
+        with _parsing(path), _open_bytes(path) as file:
             return file.readline(4096).decode("utf-8-sig")
     except BadFile:
         return ""
 
 
-def _opener(path: Path) -> Callable[..., IO[bytes]]:
-    return gzip.open if path.suffix == ".gz" else open
+def _open_bytes(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    return path.open("rb")
 
 
 def _read_text(path: Path, *, cell: int = _CELL) -> bytes:
@@ -99,7 +101,7 @@ def _read_text(path: Path, *, cell: int = _CELL) -> bytes:
     data = bytearray()
     cells = 0
     what = "a whole gzip file" if path.suffix == ".gz" else "a file that can be read"
-    with reading(path, what), _opener(path)(path, "rb") as file:
+    with reading(path, what), _open_bytes(path) as file:
         while block := file.read(_BLOCK):
             data += block
             cells += block.count(b",") + block.count(b"\n")
