@@ -16,7 +16,7 @@ from realworthy.errors import BadModel
 _ELEMENT = 16 * 1024
 """[bytes] for an element of the text, as often as it is replicated. 30,000 of them (a
 body, a joint and a geom, 10,000 times) take 0.2 GB and 6 s to be made; the time grows
-with the square (MuJoCo 4.0.0, 2026-11-18). The largest robot of Menagerie has 1,600."""
+with the square (MuJoCo 4.0.0, 2026-11-18). Robots of Menagerie have up to 300."""
 _FILE = 4
 """[bytes] for a byte of a mesh or an image."""
 _SIZES: dict[str, dict[str, float]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import mujoco
 
-from realworthy.artefacts import check_readable
+from realworthy.artefacts import COUNT, check_readable
 from realworthy.errors import BadModel, RealworthyError, UnknownName
 from realworthy.twins.demand import check_demand
 
@@ -91,6 +91,9 @@ def compile_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
             f"The time step of twin '{name}' is {model.opt.timestep:g} s.",
             hint='Set option timestep="0.002", or what the robot needs.',
         )
+    COUNT.check(
+        0.1 / model.opt.timestep, f"twin '{name}' takes too many steps in 0.1 s"
+    )
     return model
 
 
