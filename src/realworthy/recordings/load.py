@@ -157,10 +157,9 @@ def _import(
     found: list[Imported] = []
     for place in places:
         top = given or _load_beside(place) or _load_beside(path) or Sidecar()
-        found += [
-            replace(item, sidecar=overlay(item.sidecar, top))
-            for item in importer.read(place, top)
-        ]
+        with artefacts.reading(place, f"a {name} recording"):
+            items = importer.read(place, top)
+        found += [replace(i, sidecar=overlay(i.sidecar, top)) for i in items]
     _check_limit(path, [item.source.name for item in found], limit)
     return found
 
