@@ -2,11 +2,14 @@
 
 Every artefact is a msgspec Struct with a `schema` number. An older schema is migrated
 when it is read; a newer one, or an unknown key, is refused with its place in the file.
+Whatever a library raises about a damaged file becomes a `BadFile` (`reading`), and what
+a file asks for is bounded before it is done (`BYTES`, `COUNT`).
 
 Here live reading and writing as such. What a twin, a recording or a reality holds is
 the business of their rooms. May import: `errors`.
 """
 
+<<<<<<< HEAD
 from realworthy.artefacts.folders import (
     is_vacant,
     locked_file,
@@ -25,13 +28,25 @@ from realworthy.artefacts.reading import (
     load,
     read_tree,
 )
+=======
+from realworthy.artefacts.arrays import read_arrays
+from realworthy.artefacts.limits import BYTES, COUNT, check_bytes
+from realworthy.artefacts.loading import Migrator, Tree, load, read_tree
+from realworthy.artefacts.reading import check_readable, read_bytes, reading, say
+>>>>>>> readers
 from realworthy.artefacts.text import dump_yaml, to_yaml
 from realworthy.artefacts.writing import check_free, save, writing
 
 __all__ = [
+<<<<<<< HEAD
     "Manifest",
+=======
+    "BYTES",
+    "COUNT",
+>>>>>>> readers
     "Migrator",
     "Tree",
+    "check_bytes",
     "check_free",
     "check_readable",
     "dump_yaml",
@@ -41,12 +56,19 @@ __all__ = [
     "locked_file",
     "locked_folder",
     "make_folder",
+<<<<<<< HEAD
     "plain",
     "protected",
     "put_aside",
     "put_contents_aside",
+=======
+    "read_arrays",
+    "read_bytes",
+>>>>>>> readers
     "read_tree",
+    "reading",
     "save",
+    "say",
     "to_yaml",
     "writing",
 ]

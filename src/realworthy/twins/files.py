@@ -8,6 +8,7 @@ import msgspec
 
 from realworthy import artefacts
 from realworthy.actuators import Actuator, MotorNetwork
+from realworthy.artefacts.numbers import Finite
 from realworthy.errors import (
     BadBelief,
     BadFile,
@@ -44,7 +45,7 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Where the model's numbers come from."""
     actuators: dict[str, Actuator] = {}
     """Drives that replace the model's own actuators of the same joints."""
-    table: float | None = None
+    table: Finite | None = None
     """Height [m] of a smooth, level surface under the robot that its model lacks."""
     datasheet: dict[str, Datasheet] = {}
     """What vendors state, by joint; `inspect` compares."""
