@@ -9,7 +9,7 @@ Here live reading and writing as such. What a twin, a recording or a reality hol
 the business of their rooms. May import: `errors`.
 """
 
-<<<<<<< HEAD
+from realworthy.artefacts.arrays import read_arrays
 from realworthy.artefacts.folders import (
     is_vacant,
     locked_file,
@@ -19,31 +19,18 @@ from realworthy.artefacts.folders import (
     put_contents_aside,
 )
 from realworthy.artefacts.inputs import is_same_file, protected
-from realworthy.artefacts.manifest import Manifest
-from realworthy.artefacts.printable import plain
-from realworthy.artefacts.reading import (
-    Migrator,
-    Tree,
-    check_readable,
-    load,
-    read_tree,
-)
-=======
-from realworthy.artefacts.arrays import read_arrays
 from realworthy.artefacts.limits import BYTES, COUNT, check_bytes
 from realworthy.artefacts.loading import Migrator, Tree, load, read_tree
+from realworthy.artefacts.manifest import Manifest
+from realworthy.artefacts.printable import plain
 from realworthy.artefacts.reading import check_readable, read_bytes, reading, say
->>>>>>> readers
 from realworthy.artefacts.text import dump_yaml, to_yaml
 from realworthy.artefacts.writing import check_free, save, writing
 
 __all__ = [
-<<<<<<< HEAD
-    "Manifest",
-=======
     "BYTES",
     "COUNT",
->>>>>>> readers
+    "Manifest",
     "Migrator",
     "Tree",
     "check_bytes",
@@ -56,15 +43,12 @@ __all__ = [
     "locked_file",
     "locked_folder",
     "make_folder",
-<<<<<<< HEAD
     "plain",
     "protected",
     "put_aside",
     "put_contents_aside",
-=======
     "read_arrays",
     "read_bytes",
->>>>>>> readers
     "read_tree",
     "reading",
     "save",
