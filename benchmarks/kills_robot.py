@@ -2,11 +2,11 @@
 
     python benchmarks/kills_robot.py              # 20 kills of record and of deploy
 
-A stand-in runs in a process of its own, in real time; `record` and `deploy` move it over
-the wire and are killed at seeded random moments. Counted are: how much of what happened
-is missing from the journal that is left, whether the robot braked by itself within its
-deadline, and whether the same command then runs through, with what was cut short still
-there under another name.
+A stand-in runs in a process of its own, in real time; `record` and `deploy` move it
+over the wire and are killed at seeded random moments. Counted are: how much of what
+happened is missing from the journal that is left, whether the robot braked by itself
+within its deadline, and whether the same command then runs through, with what was cut
+short still there under another name.
 """
 
 import argparse
@@ -128,8 +128,8 @@ def main() -> None:
     for command in ("record", "deploy"):
         own = [one for one in found if one.command == command]
         print(
-            f"{command}: {len(own)} kills; lost {max(one.lost for one in own):.2f} s at "
-            f"most; {sum(one.braked for one in own)} braked by themselves; "
+            f"{command}: {len(own)} kills; lost {max(one.lost for one in own):.2f} s "
+            f"at most; {sum(one.braked for one in own)} braked by themselves; "
             f"{sum(one.again == 0 for one in own)} ran through again; "
             f"{sum(one.kept for one in own)} still held what was cut short"
         )
