@@ -27,6 +27,9 @@ ImporterName = Annotated[
     str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
 ]
 TwinName = Annotated[str, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")]
+BaseName = Annotated[
+    str, tyro.conf.arg(metavar="free|world|BODY", help_behavior_hint="")
+]
 SidecarFile = Annotated[
     Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
 ]

@@ -15,6 +15,15 @@ from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief, Parameter, ParameterSpace
 from realworthy.parameters.files import BeliefText, from_text, to_text
 from realworthy.twins.compiled import Compiled
+from realworthy.twins.floating import (
+    FREE,
+    WORLD,
+    Floating,
+    FloatingBase,
+    add_free_joint,
+    find_floating,
+    hang,
+)
 from realworthy.twins.inspection import Datasheet
 
 
@@ -68,6 +77,9 @@ class Twin:
     sources: tuple[str, ...] = ()
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
     """Drives that replace the model's own actuators of the same joints."""
+    base_choice: str = ""
+    """The floating base as chosen: `free`, `world` for a fixed robot, or a body; empty:
+    by the rule of `twins/floating.py`."""
     table: float | None = None
     """Height [m] of a smooth, level surface that the model lacks; None: there is none.
     """
@@ -89,6 +101,22 @@ class Twin:
         """The command that lists the parameters; empty where no file holds the twin."""
         where = shlex.quote(self.reference)
         return f"realworthy show parameters --twin {where}" if self.reference else ""
+
+    @property
+    def base(self) -> FloatingBase | None:
+        """The body of the robot that floats; None: it is fixed to the world."""
+        return self.floating.base
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Floating bodies that are no part of the robot, such as a box to push."""
+        return self.floating.objects
+
+    @cached_property
+    def floating(self) -> Floating:
+        """Base and objects, with the reason."""
+        joints = [actuator.joint for actuator in self.actuators.values()]
+        return find_floating(self.base_spec, joints, self.base_choice, owner=self.owner)
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -147,6 +175,26 @@ class Twin:
         spec = self.spec()
         edit(spec)
         return replace(self, base_spec=spec, model="", reference="", table=None)
+
+    def with_base(self, choice: str) -> "Twin":
+        """The same twin on another base, as `base_choice` names it.
+
+        `free` lets a robot go that the model fixes to the world, such as any URDF's.
+        """
+        spec = self.base_spec.copy()
+        if choice == FREE and self.base is None:
+            add_free_joint(spec, owner=self.owner)
+        changed = replace(self, base_spec=spec, base_choice=choice)
+        _ = changed.floating  # a body that does not float is refused here
+        return changed
+
+    def hung(self) -> "Twin":
+        """The same twin, its floating base held still above the floor's reach."""
+        base = self.base
+        if base is None:
+            return self
+        held = self.edited(lambda spec: hang(spec, base))
+        return replace(held, base_choice=WORLD)
 
     def with_table(self, height: float | None) -> "Twin":
         """The same twin above another smooth, level surface, or above none."""
