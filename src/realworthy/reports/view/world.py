@@ -12,6 +12,7 @@ from realworthy.realities.stand_in import describe_robot
 from realworthy.realities.truth import robot_joints
 from realworthy.recordings.signals import unit_of_command
 from realworthy.robots import RobotInfo, State
+from realworthy.sensors.stages import compute_reading
 from realworthy.simulators import MujocoCpu
 from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout
@@ -100,9 +101,11 @@ class World:
     def state(self) -> State:
         """What it measures now, with scale and bias of its sensors but no noise."""
         simulator = self.simulator
-        row = np.array(simulator.array("sensordata")[0])
-        row = row * simulator.field("own.sensor_scale")[0]
-        row = row + simulator.field("own.sensor_bias")[0]
+        row = compute_reading(
+            np.array(simulator.array("sensordata")[0]),
+            scale=simulator.field("own.sensor_scale")[0],
+            bias=simulator.field("own.sensor_bias")[0],
+        )
         self._sequence += 1
         position, velocity, torque = (row[places] for places in self._places)
         return State(
