@@ -16,6 +16,7 @@ from realworthy.cli.printing import (
     span,
 )
 from realworthy.cli.show_parameters import emit_belief
+from realworthy.residuals import Residual
 from realworthy.twins import (
     Finding,
     Inspection,
@@ -66,12 +67,15 @@ def show_twin(reference: str, against: str = "", base: str = "") -> object:
         "name": twin.name,
         "base": twin.base,
         "objects": twin.objects,
+        "residual": twin.residual and twin.residual.description,
         "inspection": found,
         "parameters": twin.space.names,
     }
     emit_heading(twin.name, twin.description)
     emit(Text(_summarise(twin, found)))
     emit(Text(_describe_floating(twin)))
+    if twin.residual is not None:
+        emit(Text(_describe_residual(twin.residual)))
     emit_note(f"{counted(len(twin.space), 'parameter')}: {twin.listing}\n")
     _emit_findings(found.findings)
     _emit_bodies(found)
@@ -108,6 +112,19 @@ def _describe_floating(twin: Twin) -> str:
     )
     told += f" ({twin.floating.reason})."
     return f"{told} Objects: {objects}." if objects else told
+
+
+def _describe_residual(residual: Residual) -> str:
+    described = residual.description
+    told = f"Residual: a learned force on {', '.join(described.joints)}"
+    if described.gain == 0.0:
+        return f"{told}, switched off: it did not help unseen recordings."
+    if evidence := described.evidence:
+        told += (
+            f"; free runs of {evidence.horizon:g} s are off by "
+            f"{evidence.with_residual:.3g}, without it by {evidence.without:.3g}"
+        )
+    return f"{told}."
 
 
 def _emit_findings(findings: Sequence[Finding]) -> None:

@@ -66,7 +66,7 @@ from realworthy.parameters import GaussianBelief, Transform
 from realworthy.recordings import Recording, distinct_names
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin
-from realworthy.twins.twin import Evidence, Provenance
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Evidence, Provenance
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
@@ -113,6 +113,7 @@ def calibrate(
     single recording. `keep` is a file that holds what is done, so that interrupted work
     can be taken up again; remove it once the result is safe.
 
+    A residual of the twin is left out: it made up for the numbers that are sought.
     The belief holds for the numbers that the twin has otherwise, such as its masses,
     and for motions like the recorded ones.
     """
@@ -122,6 +123,8 @@ def calibrate(
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
+    left_out = (RESIDUAL_LEFT_OUT,) if twin.residual else ()
+    twin = twin.without_residual()
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
@@ -176,6 +179,7 @@ def calibrate(
         inflation=part.inflation,
         cross_validated=part.folds_rmse,
         warnings=(
+            *left_out,
             *doubted,
             *((f"{ground.to_words()} It was taken away.",) if ground else ()),
             *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),

@@ -22,13 +22,14 @@ from realworthy.simulators.base import (
     join_bases,
     read_base,
 )
+from realworthy.simulators.effects import SubstepEffect
 from realworthy.simulators.inputs import (
     Encoders,
     Inputs,
     check_joints,
     choose_inputs,
 )
-from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
+from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.short_delays import mixing
 from realworthy.simulators.simulator import Outcome
 from realworthy.twins import BoundTwin, Twin, bind

@@ -56,6 +56,9 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     belief: BeliefText | None = None
     """What a calibration left; without one, moderate ranges around the nominals."""
     provenance: Provenance | None = None
+    residual: str = ""
+    """A learned force that was fitted on this twin: a `*.residual.yaml`, relative to
+    this file."""
 
 
 def load_twin(reference: str | Path, *, base: str = "") -> Twin:
@@ -130,7 +133,11 @@ def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
         parameters=dict(twin.parameters),
         belief=twin.belief_text,
         provenance=twin.provenance,
+        residual=_relate(twin.folder / twin.residual_file, path.parent)
+        if twin.residual
+        else "",
     )
+    _check_residual(twin)
     artefacts.save(path, file, overwrite=overwrite)
 
 
@@ -182,6 +189,8 @@ def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
             _ = twin.compiled
         if file.belief is not None:
             _ = twin.belief
+        if file.residual:
+            twin = twin.with_residual(path.parent / file.residual)
     except (BadFile, UnknownName):
         raise
     except BadBelief as error:
@@ -189,6 +198,16 @@ def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
     except RealworthyError as error:
         raise BadFile(path, error.problem, hint=error.hint) from None
     return twin
+
+
+def _check_residual(twin: Twin) -> None:
+    """Raises where a twin's numbers have changed since its residual was fitted."""
+    residual = twin.residual
+    if residual and residual.description.fingerprint != twin.fingerprint:
+        raise RealworthyError(
+            f"The residual of {twin.owner} was fitted before its numbers changed.",
+            hint="Save twin.without_residual(), and fit a residual on that.",
+        )
 
 
 def suggest_robot(name: str) -> str:

@@ -1,6 +1,8 @@
 """The twin of a robot: its model, what is believed of it, and where that came from."""
 
+import hashlib
 import math
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +16,7 @@ from realworthy.actuators import Actuator
 from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief, Parameter, ParameterSpace
 from realworthy.parameters.files import BeliefText, from_text, to_text
+from realworthy.residuals import BadResidual, Residual, load_residual
 from realworthy.twins.compiled import Compiled
 from realworthy.twins.floating import (
     FREE,
@@ -25,6 +28,10 @@ from realworthy.twins.floating import (
     hang,
 )
 from realworthy.twins.inspection import Datasheet
+
+RESIDUAL_LEFT_OUT = (
+    "The twin's residual was left out: it makes up for what is looked for here."
+)
 
 
 class ParameterText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -87,6 +94,10 @@ class Twin:
     parameters: Mapping[str, ParameterText] = field(default_factory=dict)
     belief_text: BeliefText | None = None
     provenance: Provenance | None = None
+    residual: Residual | None = None
+    """A learned force that the model lacks, within its envelope."""
+    residual_file: str = ""
+    """Where it is, a path from `folder`."""
 
     def __repr__(self) -> str:
         return f"<twin '{self.name}': {self.description or self.model or 'no file'}>"
@@ -117,6 +128,16 @@ class Twin:
         """Base and objects, with the reason."""
         joints = [actuator.joint for actuator in self.actuators.values()]
         return find_floating(self.base_spec, joints, self.base_choice, owner=self.owner)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the model, its drives and its numbers, whatever is believed."""
+        values = {name: text.value for name, text in self.parameters.items()}
+        told = {name: v for name, v in sorted(values.items()) if v is not None}
+        parts = (dict(self.actuators), self.table, told)
+        digest = hashlib.sha256(self.base_spec.to_xml().encode())
+        digest.update(msgspec.json.encode(parts, order="sorted"))
+        return digest.hexdigest()
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -200,6 +221,27 @@ class Twin:
         """The same twin above another smooth, level surface, or above none."""
         kept = {n: t for n, t in self.parameters.items() if n != "table.height"}
         return replace(self, table=height, parameters=kept)
+
+    def with_residual(self, path: Path | str) -> "Twin":
+        """The same twin with the learned force of a file, fitted on this very twin."""
+        path = Path(path)
+        residual = load_residual(path)
+        described = residual.description
+        if described.fingerprint != self.fingerprint:
+            whose = (
+                f"'{described.twin}'" if described.twin else "one that it does not say"
+            )
+            raise BadResidual(
+                f"{path} was fitted on another twin than {self.name!r}: on {whose}, "
+                "whose model or numbers differ.",
+                hint="Fit it again, on this twin; or leave the residual out.",
+            )
+        file = os.path.relpath(path.resolve(), self.folder.resolve())
+        return replace(self, residual=residual, residual_file=file)
+
+    def without_residual(self) -> "Twin":
+        """The same twin, its physics alone."""
+        return replace(self, residual=None, residual_file="")
 
     def with_actuators(self, actuators: Mapping[str, Actuator]) -> "Twin":
         """The same twin with some of its drives described anew."""
