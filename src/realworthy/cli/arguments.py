@@ -46,6 +46,9 @@ ImporterName = Annotated[
 TwinName = Annotated[
     str, Role.READ, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
 ]
+BaseName = Annotated[
+    str, tyro.conf.arg(metavar="free|world|BODY", help_behavior_hint="")
+]
 SidecarFile = Annotated[
     Path | None, Role.READ, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
 ]

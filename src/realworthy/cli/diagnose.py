@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     ImporterName,
     JsonFile,
@@ -41,6 +42,9 @@ class Diagnose:
     """Files or folders."""
     before: MoreRecordings = ()
     """Recordings of an earlier day: also says what has changed since."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
     sidecar: SidecarFile = None
@@ -70,7 +74,7 @@ class Diagnose:
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
                 recordings = self._load(self.recordings)
                 before = self._load(self.before) if self.before else []
             from realworthy.diagnosis import diagnose

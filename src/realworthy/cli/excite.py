@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     JsonFile,
     Names,
@@ -52,6 +53,9 @@ class Excite:
     """Distance [m] that parts keep from each other and from the floor."""
     noise: float = 1e-3
     """Standard deviation of measured positions [rad]."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     seed: Seed = 0
     """Of the search."""
     overwrite: Flag = False
@@ -89,7 +93,7 @@ class Excite:
         )
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
             with following("Designing") as show:
                 found = excite(
                     twin,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     ImporterName,
     JsonFile,
@@ -27,6 +28,9 @@ class Measure:
     """Files or folders."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     sidecar: SidecarFile = None
     """YAML with what the files do not say."""
     json: JsonFile = None
@@ -52,7 +56,7 @@ class Measure:
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
                 recordings = load_recordings(
                     self.recordings, self.importer, sidecar=self.sidecar
                 )

@@ -6,7 +6,13 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import ImporterName, MoreRecordings, Role, TwinToUse
+from realworthy.cli.arguments import (
+    BaseName,
+    ImporterName,
+    MoreRecordings,
+    Role,
+    TwinToUse,
+)
 from realworthy.cli.numbers import AnyCount, AnySeconds
 
 
@@ -27,6 +33,9 @@ class View:
     """A .onnx file that acts; its task judges it where the twin can do that task."""
     recording: MoreRecordings = ()
     """Recordings to replay beside what was measured."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of foreign recordings; realworthy show importers lists them."""
     task: Annotated[
@@ -43,12 +52,13 @@ class View:
     def run(self) -> int:
         from realworthy.recordings import load_recordings
         from realworthy.reports.view import view
+        from realworthy.twins import load_twin
 
         found = ()
         if self.recording:
             found = load_recordings(list(self.recording), self.importer)
         view(
-            self.twin,
+            load_twin(self.twin, base=self.base),
             policy=self.policy,
             recordings=found,
             task=self.task,

@@ -67,7 +67,7 @@ from realworthy.parameters import GaussianBelief, Transform
 from realworthy.recordings import Recording, cut_at_gaps, distinct_names
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin
-from realworthy.twins.twin import Evidence, Provenance
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Evidence, Provenance
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
@@ -114,6 +114,7 @@ def calibrate(
     single recording. `keep` is a file that holds what is done, so that interrupted work
     can be taken up again; remove it once the result is safe.
 
+    A residual of the twin is left out: it made up for the numbers that are sought.
     The belief holds for the numbers that the twin has otherwise, such as its masses,
     and for motions like the recorded ones.
     """
@@ -125,6 +126,8 @@ def calibrate(
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
     listed, cut = cut_at_gaps(listed)
     heldout = heldout and cut_at_gaps(heldout)[0]
+    left_out = (RESIDUAL_LEFT_OUT,) if twin.residual else ()
+    twin = twin.without_residual()
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
@@ -183,6 +186,7 @@ def calibrate(
             inflation=part.inflation,
             cross_validated=part.folds_rmse,
             warnings=(
+                *left_out,
                 *cut,
                 *doubted,
                 *((f"{ground.to_words()} It was taken away.",) if ground else ()),

@@ -57,6 +57,10 @@ class ResidualFile(
     file: str = ""
     """.npz of its arrays, beside this file."""
     evidence: Evidence | None = None
+    twin: str = ""
+    """Name of the twin that it was fitted on."""
+    fingerprint: str = ""
+    """Of that twin's model and numbers; it adds to no others."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -45,6 +45,9 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Where the model's numbers come from."""
     actuators: dict[str, Actuator] = {}
     """Drives that replace the model's own actuators of the same joints."""
+    base: str = ""
+    """`free` lets go a robot that the model fixes to the world, such as a URDF's;
+    `world` or a body's name where the rule of `twins/floating.py` errs."""
     table: Finite | None = None
     """Height [m] of a smooth, level surface under the robot that its model lacks."""
     datasheet: dict[str, Datasheet] = {}
@@ -54,10 +57,21 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     belief: BeliefText | None = None
     """What a calibration left; without one, moderate ranges around the nominals."""
     provenance: Provenance | None = None
+    residual: str = ""
+    """A learned force that was fitted on this twin: a `*.residual.yaml`, relative to
+    this file."""
 
 
-def load_twin(reference: str | Path) -> Twin:
-    """A built-in name, an MJCF or URDF file, `menagerie:<robot>` or a `*.twin.yaml`."""
+def load_twin(reference: str | Path, *, base: str = "") -> Twin:
+    """A built-in name, an MJCF or URDF file, `menagerie:<robot>` or a `*.twin.yaml`.
+
+    `base` chooses what floats, as in a twin file: `free`, `world` or a body's name.
+    """
+    twin = _load(reference)
+    return twin.with_base(base) if base else twin
+
+
+def _load(reference: str | Path) -> Twin:
     text, path = str(reference), Path(reference)
     if text.startswith(MENAGERIE_PREFIX):
         robot = text.removeprefix(MENAGERIE_PREFIX)
@@ -114,12 +128,17 @@ def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
         description=twin.description,
         sources=list(twin.sources),
         actuators={name: _move(a, twin, path) for name, a in twin.actuators.items()},
+        base=twin.base_choice,
         table=twin.table,
         datasheet=dict(twin.datasheet),
         parameters=dict(twin.parameters),
         belief=twin.belief_text,
         provenance=twin.provenance,
+        residual=_relate(twin.folder / twin.residual_file, path.parent)
+        if twin.residual
+        else "",
     )
+    _check_residual(twin)
     artefacts.save(path, file, overwrite=overwrite)
 
 
@@ -142,18 +161,18 @@ def _from_file(path: Path) -> Twin:
         description=file.description,
         sources=tuple(file.sources),
         actuators={**(base.actuators if base else {}), **file.actuators},
+        base_choice=base.base_choice if base else "",
         table=base.table if base and file.table is None else file.table,
         datasheet={**stated, **file.datasheet},
         parameters={**(base.parameters if base else {}), **file.parameters},
         belief_text=file.belief,
         provenance=file.provenance,
     )
-    _check(twin, file, path)
-    return replace(twin, reference=str(path))
+    return replace(_check(twin, file, path), reference=str(path))
 
 
-def _check(twin: Twin, file: TwinFile, path: Path) -> None:
-    """What cannot be is refused at the door; what can waits until it is asked for."""
+def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
+    """On its base; what cannot be is refused here, what can waits until it is asked."""
     drives: dict[str, str] = {}
     for name, actuator in file.actuators.items():
         other = drives.setdefault(actuator.joint, name)
@@ -165,16 +184,31 @@ def _check(twin: Twin, file: TwinFile, path: Path) -> None:
                 hint="Keep one of them.",
             )
     try:
+        if file.base:
+            twin = twin.with_base(file.base)
         if file.parameters or file.actuators or file.table is not None:
             _ = twin.compiled
         if file.belief is not None:
             _ = twin.belief
+        if file.residual:
+            twin = twin.with_residual(path.parent / file.residual)
     except (BadFile, UnknownName):
         raise
     except BadBelief as error:
         raise BadBelief(f"{path}: {error.problem}", hint=error.hint) from None
     except RealworthyError as error:
         raise BadFile(path, error.problem, hint=error.hint) from None
+    return twin
+
+
+def _check_residual(twin: Twin) -> None:
+    """Raises where a twin's numbers have changed since its residual was fitted."""
+    residual = twin.residual
+    if residual and residual.description.fingerprint != twin.fingerprint:
+        raise RealworthyError(
+            f"The residual of {twin.owner} was fitted before its numbers changed.",
+            hint="Save twin.without_residual(), and fit a residual on that.",
+        )
 
 
 def suggest_robot(name: str) -> str:

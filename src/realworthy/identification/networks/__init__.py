@@ -6,7 +6,8 @@ what comes out runs without), the physical model that they are held against
 alone). All of them are judged running freely on recordings that they have not seen, and
 leave with the envelope of what they have.
 
-Here does not live running them: `actuators.network` and `residuals` do. May import what
+Here does not live running them: `actuators.network`, `residuals` and, in worlds,
+`simulators.residual_force` do. May import what
 `identification` may, and torch inside `train.py` alone. *Experimental.*
 """
 
@@ -23,7 +24,6 @@ from realworthy.identification.networks.drive import (
     LearnedDrive,
     load_drive,
 )
-from realworthy.identification.networks.effect import ResidualForce
 from realworthy.identification.networks.guarded import GuardedLaw
 from realworthy.identification.networks.physical import PhysicalSettings, fit_physical
 from realworthy.identification.networks.residual import (
@@ -47,7 +47,6 @@ __all__ = [
     "NetworkSettings",
     "PhysicalSettings",
     "ResidualComparison",
-    "ResidualForce",
     "ResidualSettings",
     "RidgeSettings",
     "Score",
