@@ -1,6 +1,7 @@
 """The mistakes that everyone makes: each one clear message, status 2, nothing left."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -457,7 +458,8 @@ def test_a_file_that_may_not_be_read(
     def deny(path: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("realworthy.artefacts.reading.open", deny, raising=False)
+    reading = import_module("realworthy.artefacts.reading")  # not its function
+    monkeypatch.setattr(reading, "open", deny, raising=False)
     run("show", "my.twin.yaml").check_mistake(
         "BadFile: my.twin.yaml: Permission denied.\n"
     )
