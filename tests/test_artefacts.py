@@ -298,7 +298,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
         ("a: [1", "it is not YAML: did not find expected ',' or ']' (line 2, column"),
         (
             "a: 1\n\tb: 2",
-            "it is not YAML: found a tab character that violates indentati",
+            "it is not YAML: found a tab character that violates inden",
         ),
         ("a: 1\nb: 2\na: 3", "it is not YAML: the key 'a' stands twice (line 3, colu"),
         ("a: !!python/name:os.system", "it is not YAML: could not determine a constr"),
