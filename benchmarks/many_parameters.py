@@ -23,11 +23,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.deployment import play
 from realworthy.realities import Noise, StandIn
 from realworthy.realities.file import RealityFile
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Sidecar, save_recording
-from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
 
 Floats = NDArray[np.float64]

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.realities import RealityFile, StandIn, load_reality
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.residuals import save_residual
-from realworthy.robots import play
 from realworthy.twins import load_twin
 from tests.residuals.examples import damper
 

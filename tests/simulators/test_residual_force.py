@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.identification.calibrate import calibrate
 from realworthy.realities import RealityFile, StandIn, load_reality
@@ -15,7 +16,6 @@ from realworthy.realities.reality import make_reality
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.reports.view.session import build_session
 from realworthy.residuals import BadResidual, load_residual, save_residual
-from realworthy.robots import play
 from realworthy.simulators import MujocoCpu
 from realworthy.tasks.cartpole import CartpoleBalance
 from realworthy.tasks.worlds import TaskWorlds

@@ -15,6 +15,7 @@ from realworthy.cli.arguments import (
     Names,
     RecordingFiles,
     ReportFile,
+    Role,
     SidecarFile,
     TwinToUse,
 )
@@ -33,7 +34,11 @@ class Calibrate:
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
     recordings: RecordingFiles
     """Files or folders."""
-    output: Annotated[Path, tyro.conf.arg(metavar="X.twin.yaml", help_behavior_hint="")]
+    output: Annotated[
+        Path,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="X.twin.yaml", help_behavior_hint=""),
+    ]
     """Where to write the calibrated twin; X.twin.yaml.partial until it is done."""
     parameters: Names = ()
     """What to fit; by default what the recordings can tell."""

@@ -16,6 +16,7 @@ from realworthy.cli.arguments import (
     MoreRecordings,
     RecordingFiles,
     ReportFile,
+    Role,
     SidecarFile,
     TwinToUse,
 )
@@ -53,7 +54,9 @@ class Diagnose:
     report: ReportFile = None
     """Also write a page with plots, for people."""
     fix: Annotated[
-        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+        Path | None,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
     ] = None
     """Also write the recordings with faults of their logs put right."""
     overwrite: Flag = False

@@ -11,6 +11,7 @@ from realworthy.cli.arguments import (
     Flag,
     JsonFile,
     Names,
+    Role,
     TwinToUse,
     parse_numbers,
 )
@@ -26,7 +27,9 @@ class Excite:
 
     twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("motion.csv")
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FILE")] = Path(
+        "motion.csv"
+    )
     """Where to write the motion."""
     seconds: float = 20.0
     """How long it lasts."""

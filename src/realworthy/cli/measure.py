@@ -48,7 +48,7 @@ class Measure:
         from realworthy.errors import BadRecording
         from realworthy.gap import Gap
         from realworthy.gap.measure import measure_recording
-        from realworthy.recordings import load_recordings
+        from realworthy.recordings import cut_at_gaps, load_recordings
         from realworthy.twins import load_twin
 
         for path in self.recordings:
@@ -60,6 +60,7 @@ class Measure:
                 recordings = load_recordings(
                     self.recordings, self.importer, sidecar=self.sidecar
                 )
+            recordings, cut = cut_at_gaps(recordings)
             found, skipped = [], []
             for recording in track(recordings, "Measuring"):
                 try:
@@ -74,8 +75,10 @@ class Measure:
                 from realworthy.reports import write_gap
 
                 write_gap(gap, self.report, left_out=left_out, overwrite=self.overwrite)
-            save(to_tree(gap) | {"skipped": left_out})
+            save(to_tree(gap) | {"skipped": left_out, "cut": cut})
         print_gap(gap)
+        for words in cut:
+            emit_note(words, style="yellow")
         for problem in left_out:
             emit_note(f"Left out: {problem}", style="yellow")
         return 0

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import BaseName, Flag, ImporterName, JsonFile, TwinName
+from realworthy.cli.arguments import (
+    BaseName,
+    Flag,
+    ImporterName,
+    JsonFile,
+    Role,
+    TwinName,
+)
 from realworthy.errors import BadFile, MissingFile, RealworthyError, UnknownName
 
 TOPICS = {
@@ -39,6 +46,7 @@ class Show:
 
     what: Annotated[
         str,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[WHAT]", help_behavior_hint=""),
     ] = ""

@@ -6,7 +6,13 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import BaseName, ImporterName, MoreRecordings, TwinToUse
+from realworthy.cli.arguments import (
+    BaseName,
+    ImporterName,
+    MoreRecordings,
+    Role,
+    TwinToUse,
+)
 from realworthy.cli.numbers import AnyCount, AnySeconds
 
 
@@ -20,7 +26,9 @@ class View:
     twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
     policy: Annotated[
-        Path | None, tyro.conf.arg(metavar="POLICY", help_behavior_hint="")
+        Path | None,
+        Role.READ,
+        tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ] = None
     """A .onnx file that acts; its task judges it where the twin can do that task."""
     recording: MoreRecordings = ()

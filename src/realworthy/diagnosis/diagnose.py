@@ -13,7 +13,7 @@ from realworthy.diagnosis.fix import apply_fix
 from realworthy.diagnosis.search import SearchSettings
 from realworthy.diagnosis.work import Work, measure_all
 from realworthy.errors import BadRecording
-from realworthy.recordings import Recording
+from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.twins import Twin
 from realworthy.twins.twin import RESIDUAL_LEFT_OUT
 
@@ -31,9 +31,9 @@ def diagnose(
     """Ranked causes of the gap between a twin and the robot behind recordings.
 
     Faults of the log come first, then what replays of short pieces tell apart. `before`
-    are recordings of an earlier day: then what changed since is named too. Interrupted,
-    it returns what it has (`is_partial`). A residual of the twin is left out: it would
-    hide what is sought.
+    are recordings of an earlier day: then what changed since is named too. Recordings
+    are cut where rows are missing for long. A residual of the twin is left out: it
+    would hide what is sought. Interrupted, it returns what it has (`is_partial`).
     """
     began = time.perf_counter()
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
@@ -43,11 +43,13 @@ def diagnose(
     twin = twin.without_residual()
     tell = progress or (lambda done, what: None)
     tell(0.0, "the log itself")
+    listed, cut = cut_at_gaps(listed)
+    before, _ = cut_at_gaps(before)
     log = _inspect(twin, listed)
     mended = [_mend(recording, log) for recording in listed]
     tell(0.05, "the gap")
     gap, kept, warnings = measure_all(twin, mended)
-    work = Work(began, gap, kept, log, warnings=[*left_out, *warnings])
+    work = Work(began, gap, kept, log, warnings=[*left_out, *cut, *warnings])
     changes: tuple[Change, ...] = ()
     try:
         examine(twin, work, settings or SearchSettings(), tell)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import torch
 
+from realworthy.artefacts import locked_folder
 from realworthy.errors import RealworthyError
-from realworthy.learning.distributed import join_team
+from realworthy.learning.distributed import Team, join_team
 from realworthy.learning.judgement import conclude
 from realworthy.learning.practice import Follow, Practice
 from realworthy.learning.presets import apply_published, choose_randomization
@@ -38,7 +39,7 @@ def train(
     build, spread, remarks = _prepare(settings, task, randomization)
     folder, team = RunFolder(output), join_team(settings.device)
     team.share(folder.check_free)
-    with _minding_memory(settings, folder):
+    with _alone(folder, team), _minding_memory(settings, folder):
         practice = Practice(build, folder, settings, spread, team, remarks)
         team.share(lambda: folder.begin(settings))  # what is refused leaves no folder
         practice.learn(follow or _ignore)
@@ -72,11 +73,13 @@ def resume(
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
     team = join_team(settings.device)
-    with _minding_memory(settings, folder):
+    with _alone(folder, team), _minding_memory(settings, folder):
         practice = Practice(build, folder, settings, spread, team, remarks)
-        practice.restore()
+        if team.agree(folder.has(LATEST))[0]:  # else it was killed before its first
+            practice.restore()
         if told:
-            practice.check_unfinished()
+            if folder.policy.exists():  # else it was killed before its end
+                practice.check_unfinished()
             team.share(lambda: folder.change(settings))
         practice.learn(follow or _ignore)
         return team.share(lambda: conclude(practice))
@@ -102,6 +105,11 @@ def _prepare(
         return make, tabled.randomization, left
     how = choose_randomization(settings.task, make().twin, settings.randomize)
     return make, how, ()
+
+
+def _alone(folder: RunFolder, team: Team) -> contextlib.AbstractContextManager[object]:
+    """No other run writes into the folder meanwhile; the first of a team sees to it."""
+    return locked_folder(folder.path) if team.is_first else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -52,6 +52,10 @@ class StandIn(Robot):
     def info(self) -> RobotInfo:
         return self._info
 
+    @property
+    def steps_time(self) -> bool:
+        return True
+
     def connect(self) -> None:
         """Puts the stand-in back to its start, cold and at rest, for another trial."""
         self._chance.numbers += 1
@@ -75,13 +79,18 @@ class StandIn(Robot):
         self._command = values
 
     def wait(self, seconds: float) -> None:
-        """Steps the physics, in whole substeps; what is left over is owed."""
+        """Steps the physics, in whole substeps; what is left over is owed.
+
+        With jitter it is measured a little before or after each beat; beats stay.
+        """
         if not 0 <= seconds < math.inf:
             raise RealworthyError(f"A robot cannot wait for {seconds} s.")
         self._chance.tick += 1
-        jitter = self._chance.normal("jitter", self._faults.jitter, 1, _ONLY)[0, 0]
-        self._owed += max(seconds + jitter, 0.0)
-        substeps = round(self._owed / self._worlds.timestep)
+        # Two samples with jitter of their own are √2 times as far apart as one is off.
+        sd = self._faults.jitter / math.sqrt(2)
+        jitter = self._chance.normal("jitter", sd, 1, _ONLY)[0, 0]
+        self._owed += seconds
+        substeps = max(0, round((self._owed + jitter) / self._worlds.timestep))
         if substeps:
             self._owed -= substeps * self._worlds.timestep
             self._advance(substeps)

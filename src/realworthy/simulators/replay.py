@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
+from realworthy.recordings.gaps import check_no_long_gap
 from realworthy.simulators.base import (
     BaseMotion,
     has_base,
@@ -390,6 +391,7 @@ def lay_out_on(
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
     check_joints(bound, recording)
+    check_no_long_gap(recording.time, owner=recording.owner)
     inputs = choose_inputs(bound, recording)
     elapsed = recording.time - recording.time[0]
     rows = np.round(elapsed / bound.model.opt.timestep).astype(np.intp)

@@ -8,6 +8,7 @@ import msgspec
 
 from realworthy import artefacts
 from realworthy.actuators import Actuator, MotorNetwork
+from realworthy.artefacts.numbers import Finite
 from realworthy.errors import (
     BadBelief,
     BadFile,
@@ -47,7 +48,7 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     base: str = ""
     """`free` lets go a robot that the model fixes to the world, such as a URDF's;
     `world` or a body's name where the rule of `twins/floating.py` errs."""
-    table: float | None = None
+    table: Finite | None = None
     """Height [m] of a smooth, level surface under the robot that its model lacks."""
     datasheet: dict[str, Datasheet] = {}
     """What vendors state, by joint; `inspect` compares."""

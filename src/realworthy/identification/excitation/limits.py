@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout

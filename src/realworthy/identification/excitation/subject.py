@@ -17,7 +17,7 @@ from realworthy.identification.excitation.limits import (
     tighten,
 )
 from realworthy.parameters import ParameterSpace
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout
 
