@@ -137,3 +137,11 @@ def test_it_is_measured_with_its_network(file: Path, tmp_path: Path):
     )
     assert own < 1e-3
     assert other > 10 * own
+
+
+def test_two_drives_of_one_joint_are_refused(file: Path):
+    file.write_text(
+        file.read_text().replace("knee: knee", "b: knee.drive.yaml, a: knee")
+    )
+    with pytest.raises(BadFile, match=f"both drive joint '{JOINT}'"):
+        load_twin(file)

@@ -194,7 +194,10 @@ def _from_file(path: Path) -> Twin:
 def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
     """On its base; what cannot be is refused here, what can waits until it is asked."""
     drives: dict[str, str] = {}
+    named = {*file.networks, *file.actuators}
     for name, actuator in twin.actuators.items():
+        if name not in named:
+            continue
         other = drives.setdefault(actuator.joint, name)
         if other != name:
             raise BadFile(
