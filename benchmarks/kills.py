@@ -341,7 +341,7 @@ def keep(rows: Sequence[Row], seed: int) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     names = [job.name for job in JOBS]
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--kills", type=int, default=20)

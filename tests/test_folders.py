@@ -113,6 +113,13 @@ def test_files_are_locked_one_by_one(tmp_path: Path):
     assert list_names(tmp_path) == set()
 
 
+def test_empty_folders_are_nothing_and_links_are_something(tmp_path: Path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert is_vacant(tmp_path)
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "a" / "b")
+    assert not is_vacant(tmp_path)
+
+
 # what killed writers leave
 
 

@@ -116,6 +116,8 @@ def test_two_outputs_are_two_files(run: Run, inputs: Path, command: str, said: s
 
 def test_outputs_beside_inputs_are_fine(run: Run, inputs: Path):
     assert run("show", "a.csv", "--json", "logs/a.json").status == 0
+    into = ("--output", "logs", "--format", "npz")
+    assert run("convert", "logs", *into).files == ("logs/b.npz",)
     assert run("show", "logs", "--json", "logs/a.json", "--overwrite").status == 0
 
 

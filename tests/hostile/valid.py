@@ -306,8 +306,16 @@ KINDS: dict[str, Kind] = {
     ),
     "servo": _text(
         "a.json",
-        json.dumps({"actuator": "xl330", "model": "m1", "kt": 0.4, "R": 2.0,
-                    "armature": 0.01, "friction_base": 0.1}),
+        json.dumps(
+            {
+                "actuator": "xl330",
+                "model": "m1",
+                "kt": 0.4,
+                "R": 2.0,
+                "armature": 0.01,
+                "friction_base": 0.1,
+            }
+        ),
         lambda path: load_servo(path, joint="elbow", kp=400.0),
     ),
     "policy": Kind(_make_policy, _read_policy, "a.onnx"),
@@ -319,13 +327,17 @@ KINDS: dict[str, Kind] = {
     "ros 2, metadata": _foreign(
         _make_bag2("SQLITE3"), "bag/metadata.yaml", "rosbag", "bag"
     ),
-    "lerobot": Kind(_make_lerobot, _read_lerobot, "pick/data/chunk-000/file-000.parquet"),
+    "lerobot": Kind(
+        _make_lerobot, _read_lerobot, "pick/data/chunk-000/file-000.parquet"
+    ),
     "lerobot, info": Kind(_make_lerobot, _read_lerobot, "pick/meta/info.json"),
     "so101_sage": _foreign(_make_so101, "state_motor.csv", "so101_sage"),
     "bam_servos": _foreign(_make_bench, "a.json", "bam_servos"),
-    "dfki_double_pendulum": _foreign(_make_acrobot, "run.csv.gz", "dfki_double_pendulum"),
+    "dfki_double_pendulum": _foreign(
+        _make_acrobot, "run.csv.gz", "dfki_double_pendulum"
+    ),
     "dfki_simple_pendulum": _foreign(
         _make_pendulum, "data_measured.csv", "dfki_simple_pendulum"
     ),
     "crazypad": _foreign(_make_flight, "motor_cf1_a.csv", "crazypad"),
-}  # fmt: skip
+}

@@ -14,7 +14,7 @@ import pytest
 from realworthy.errors import BadFile, Unwritable
 from realworthy.recordings import Sidecar, journal, load_recording
 from realworthy.recordings.formats.journal import build_table, make_about
-from realworthy.recordings.journal import Journal, check_journal, read_journal
+from realworthy.recordings.journal import Journal, make_way, read_journal
 
 COLUMNS = {"time": 1, "position": 3, "others": 0}
 
@@ -138,13 +138,24 @@ def test_a_place_that_takes_no_files(tmp_path: Path):
         Journal(tmp_path / "no" / "a.journal", COLUMNS, {})
 
 
-def test_what_a_cut_run_left_is_not_written_over(tmp_path: Path):
+def test_what_a_cut_run_left_makes_way_and_is_not_lost(tmp_path: Path):
     path = tmp_path / "trial_1.journal"
-    check_journal(path, overwrite=False)
-    path.write_bytes(b"rows")
-    with pytest.raises(Unwritable, match="cut short"):
-        check_journal(path, overwrite=False)
-    check_journal(path, overwrite=True)
+    assert make_way(path) is None
+    for number in (1, 2):
+        kept = Journal(path, {"read": 1}, {"of": number})
+        kept.append(read=0.5)
+        kept.close()
+        with pytest.warns(UserWarning, match=rf"it is trial_1\.{number}\.journal now"):
+            assert make_way(path) == tmp_path / f"trial_1.{number}.journal"
+        assert not path.exists()
+    assert read_journal(tmp_path / "trial_1.1.journal")[0] == {"of": 1}
+    Journal(path, {"read": 1}, {}).close()  # nothing had happened yet
+    assert make_way(path) is None
+    assert not path.exists()
+    path.write_bytes(b"something else of that name")
+    with pytest.warns(UserWarning, match="cut short"):
+        make_way(path)
+    assert (tmp_path / "trial_1.3.journal").read_bytes().startswith(b"something")
 
 
 ABOUT = make_about(("a", "b"), ("base.gyro.x",), ("a.command",), Sidecar(rate=50.0))

@@ -59,7 +59,11 @@ def make_folder(path: Path | str) -> None:
 def is_vacant(folder: Path | str) -> bool:
     """Whether a folder holds nothing that matters: no file but what runs of ours that
     were killed left half-written, or nothing at all."""
-    return all(_is_passing(name) for _, _, names in os.walk(folder) for name in names)
+    for place, folders, names in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(place, name))]
+        if not all(map(_is_passing, [*names, *links])):
+            return False
+    return True
 
 
 def _is_passing(name: str) -> bool:

@@ -29,9 +29,9 @@ _NUMBER = re.compile(
     |\.(nan|NaN|NAN))\Z""",
     re.VERBOSE,
 )
-_NODE = 512
-"""[bytes] of memory that a value in YAML takes while it is read: 330 in a list of short
-numbers (PyYAML 6.0.3, 2026-11-18)."""
+_NODE = 1024
+"""[bytes] of memory for a value in YAML: 330 while a list of short numbers is read
+(PyYAML 6.0.3, 2026-11-18), and what is made of it then."""
 _DEEPEST = 100
 """Lists and keys within each other; files of ours have up to ten."""
 _TRUTH = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")

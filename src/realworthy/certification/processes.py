@@ -95,9 +95,9 @@ def _no_interruption() -> Iterator[None]:
 
 def _prepare(nice: int) -> None:
     """In a process that begins, before its first task."""
-    import torch
-
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    import torch  # takes seconds
+
     if nice and hasattr(os, "nice"):
         os.nice(nice)
     torch.set_num_threads(1)

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Annotated, get_args, get_origin, get_type_hints
 
 from realworthy.artefacts import is_same_file, protected, read_tree
+from realworthy.artefacts.inputs import check_no_input
 from realworthy.cli.arguments import Role
-from realworthy.errors import RealworthyError, Unwritable
+from realworthy.errors import Unwritable
 
 _NAMES = {"report": "report.html", "json": "result.json", "junit": "junit.xml"}
 """What an output may be called that has the name of another one."""
 _REFERENCE = re.compile(r'\bfile(?:name)?\s*=\s*"([^"]+)"')
 """Files that a model takes in: meshes, textures, other models."""
+_LARGEST = 64 * 2**20
+"""[bytes] of a text that is searched for them; models have 1 MB, 2026-11-18."""
 _FOLDER = re.compile(r'\b(?:asset|mesh|texture)dir\s*=\s*"([^"]+)"')
 """Folders below which they lie."""
 
@@ -33,8 +36,6 @@ def guarded_files(command: object) -> Iterator[None]:
     if not outputs:
         yield
         return
-    from realworthy.artefacts.inputs import check_no_input
-
     with protected(list_inputs(command)):
         for _, path in outputs:
             check_no_input(path)
@@ -42,11 +43,15 @@ def guarded_files(command: object) -> Iterator[None]:
 
 
 def list_inputs(command: object) -> Iterator[Path]:
-    """Files that a command reads, and those which it looks for beside them."""
+    """Files that a command reads, and those which it looks for beside them.
+
+    Folders are not among them: what is written into one lies beside what is read.
+    """
     importer = getattr(command, "importer", None)
     for _, path in _list_fields(command, Role.READ):
-        with contextlib.suppress(OSError, ValueError, RealworthyError):
-            yield from _list_read(path, importer)
+        with contextlib.suppress(Exception):  # the command says what is wrong with it
+            found = _list_read(path, importer)
+            yield from (each for each in found if not each.is_dir())
 
 
 def list_marked(kind: type) -> Iterator[tuple[str, Role]]:
@@ -96,7 +101,8 @@ def _list_read(path: Path, importer: str | None) -> Iterator[Path]:
     elif find_suffix(path):
         yield sidecar_path(path)
     elif path.suffix == ".onnx":
-        yield name_sidecar(path)
+        if (contract := name_sidecar(path)).exists():  # else --draft may write it
+            yield contract
         yield from read_graph(path).companions
     else:
         yield from _list_references(path)
@@ -104,7 +110,7 @@ def _list_read(path: Path, importer: str | None) -> Iterator[Path]:
 
 def _list_references(path: Path, depth: int = 2) -> Iterator[Path]:
     """The twin of a reality, the model of a twin, the meshes of a model."""
-    if not path.is_file():
+    if not path.is_file() or path.stat().st_size > _LARGEST:
         return
     if path.suffix.lower() in (".xml", ".urdf"):
         text = path.read_text("utf-8", errors="replace")

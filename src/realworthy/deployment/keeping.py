@@ -17,7 +17,7 @@ from realworthy.errors import Unwritable
 from realworthy.policies import Policy
 from realworthy.recordings import Recording, Sidecar, save_recording
 from realworthy.recordings.formats import find_format
-from realworthy.recordings.journal import SUFFIX, check_journal
+from realworthy.recordings.journal import SUFFIX, make_way
 from realworthy.recordings.sidecar import Gains, plain_name, sidecar_path
 from realworthy.robots import RobotInfo
 
@@ -113,7 +113,9 @@ def logging_to(
         return
     with locked_file(output):
         check_recording_free(output, overwrite=overwrite)
-        yield Log(info, name_journal(output), sidecar=sidecar)
+        journal = name_journal(output)
+        make_way(journal)
+        yield Log(info, journal, sidecar=sidecar)
 
 
 def name_journal(output: Path) -> Path:
@@ -126,7 +128,7 @@ def check_recording_free(output: Path, *, overwrite: bool) -> None:
     if not find_format(output).embeds:
         check_free(sidecar_path(output), overwrite=overwrite)
     check_free(output, overwrite=overwrite)
-    check_journal(name_journal(output), overwrite=overwrite)
+    check_free(name_journal(output), overwrite=True)
 
 
 def keep_recording(

@@ -26,7 +26,7 @@ from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import TrialSettings, find_pose, run_trial
 from realworthy.errors import RealworthyError
 from realworthy.policies import Pilot, Policy
-from realworthy.recordings.journal import check_journal
+from realworthy.recordings.journal import make_way
 from realworthy.robots import Robot
 from realworthy.robots.clock import Clock
 
@@ -151,9 +151,11 @@ def deploy(
                 break
             notes = {"policy_sha256": fingerprint, "operator": settings.notes}
             sidecar = describe_trial(policy, info, share, notes)
+            journal = trial_paths(folder, number)[-1]
+            make_way(journal)
             log = Log(
                 info,
-                trial_paths(folder, number)[-1],
+                journal,
                 sidecar=sidecar,
                 observation=contract.width,
                 action=contract.action.width,
@@ -243,4 +245,4 @@ def _check(settings: DeploySettings, folder: Path, overwrite: bool) -> None:
         *kept, journal = trial_paths(folder, number)
         for path in kept:
             check_free(path, overwrite=overwrite)
-        check_journal(journal, overwrite=overwrite)
+        check_free(journal, overwrite=True)

@@ -81,7 +81,7 @@ class Link:
         return self._newest.copy()
 
     def reseed(self, seed: int) -> None:
-        """RealityChance begins anew; worlds are to `begin` next."""
+        """Chance begins anew; worlds are to `begin` next."""
         self.worlds.reseed(seed)
         self._chance.reseed(seed)
 

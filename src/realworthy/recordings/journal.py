@@ -16,9 +16,11 @@ grows.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -141,16 +143,29 @@ class Journal:
                     os.ftruncate(self._file, begun)
 
 
-def check_journal(path: Path, *, overwrite: bool) -> None:
-    """Raises where a journal of a run that was cut short would be lost."""
-    if os.path.lexists(path) and not overwrite:
-        raise Unwritable(
-            path,
-            "it exists already: a run that wrote it was cut short.",
-            hint=f"See what it holds: realworthy show {path}. Choose another name for "
-            "what comes now, or say --overwrite (overwrite=True).",
-        )
-    check_free(path, overwrite=overwrite)
+def make_way(path: Path) -> Path | None:
+    """Renames a journal that a run left which was cut short, so that another may begin.
+
+    Its new name, `run.1.journal` or the first that is free; None where there is none
+    with rows in it.
+    """
+    if not os.path.lexists(path):
+        return None
+    check_free(path, overwrite=True)
+    with contextlib.suppress(BadFile):
+        columns = read_journal(path)[1].values()
+        if not any(len(rows) for rows in columns):
+            path.unlink()
+            return None
+    stem = path.name.removesuffix(SUFFIX)
+    names = (path.with_name(f"{stem}.{n}{SUFFIX}") for n in itertools.count(1))
+    aside = next(name for name in names if not os.path.lexists(name))
+    path.rename(aside)
+    warnings.warn(
+        f"{path.name} is of a run that was cut short; it is {aside.name} now.",
+        stacklevel=2,
+    )
+    return aside
 
 
 def read_journal(path: Path) -> tuple[About, dict[str, Floats]]:

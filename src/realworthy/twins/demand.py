@@ -82,6 +82,11 @@ class _Scan:
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if any("\ufffd" in text for text in (name, *attributes, *attributes.values())):
+            raise BadModel(
+                f"{self._path} holds bytes in <{name}> that are not text.",
+                hint="Save it as UTF-8.",
+            )
         times = self._times[-1]
         self._elements += times
         for sizes in (_SIZES.get(name, {}), _OF_ANY):

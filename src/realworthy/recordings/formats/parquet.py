@@ -17,58 +17,66 @@ from realworthy.recordings.sidecar import Sidecar, from_json, to_json
 from realworthy.recordings.signals import Table
 
 if TYPE_CHECKING:
-    from pyarrow.parquet import ParquetFile
+    import pyarrow
 
 SIDECAR = b"realworthy.sidecar"
+_COPIES = 3
+"""Of the numbers in memory: as read, as one array, as float64."""
+_ROWS = 65536
+"""Rows that are read at once."""
 
 
 def read(path: Path) -> tuple[Table, Sidecar | None]:
     """Every column, as float64; a missing cell becomes nan, which the door refuses."""
-    import pyarrow.parquet
-
     check_readable(path)
-    with reading(path, "a Parquet file"), pyarrow.parquet.ParquetFile(path) as file:
-        _check(file, path)
-        table = file.read()
+    with reading(path, "a Parquet file"):
+        table = read_table(path)
         columns: Table = {}
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in columns:
                 raise BadFile(path, f"two columns are called '{name}'.")
+            _check_kind(column.type, name, path)
             columns[name] = column.to_numpy().astype(np.float64)
         text = (table.schema.metadata or {}).get(SIDECAR)
     return columns, None if text is None else from_json(text, path)
 
 
-def check_size(file: "ParquetFile", path: Path) -> None:
-    """Raises where its numbers would take too much memory.
+def read_table(path: Path, columns: list[str] | None = None) -> "pyarrow.Table":
+    """Some columns, or all, as long as they do not take too much memory.
 
-    A run of equal numbers takes a few bytes, so the size of a file says nothing; what
-    it declares is added up. Thrice: as read, as one array, as float64.
+    A run of equal numbers takes a few bytes, so the size of a file says nothing: what
+    it declares is checked first, then what comes. Facts about single chunks are not
+    asked for: of a damaged file they end the process (pyarrow 26).
     """
-    facts = file.metadata
-    asked = facts.num_rows * facts.num_columns
-    for group in range(facts.num_row_groups):
-        columns = facts.row_group(group)
-        chunks = [columns.column(i) for i in range(columns.num_columns)]
-        asked = max(asked, sum(max(chunk.num_values, 0) for chunk in chunks))
-        check_bytes(path, sum(chunk.total_uncompressed_size for chunk in chunks))
-    check_bytes(path, 3 * 8 * asked)
+    import pyarrow
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        facts = file.metadata
+        groups = (facts.row_group(i).num_rows for i in range(facts.num_row_groups))
+        rows = max(facts.num_rows, sum(groups))
+        check_bytes(path, _COPIES * 8 * rows * facts.num_columns)
+        batches = []
+        taken = 0
+        for batch in file.iter_batches(_ROWS, columns=columns):
+            batches.append(batch)
+            taken += batch.nbytes
+            check_bytes(path, _COPIES * taken)
+        if batches:
+            return pyarrow.Table.from_batches(batches)
+        return file.schema_arrow.empty_table()
 
 
-def _check(file: "ParquetFile", path: Path) -> None:
-    check_size(file, path)
+def _check_kind(kind: "pyarrow.DataType", name: str, path: Path) -> None:
     from pyarrow import types
 
-    for field in file.schema_arrow:
-        kind = field.type
-        if not (types.is_integer(kind) or types.is_floating(kind)):
-            if types.is_boolean(kind) or types.is_decimal(kind):
-                continue
-            raise BadFile(
-                path,
-                f"column '{field.name}' holds {kind}, not one number per row.",
-                hint="A LeRobot dataset needs --importer lerobot.",
-            )
+    plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if not any(is_kind(kind) for is_kind in plain):
+        raise BadFile(
+            path,
+            f"column '{name}' holds {kind}, not one number per row.",
+            hint="A LeRobot dataset needs --importer lerobot.",
+        )
 
 
 def write(recording: Recording, path: Path) -> None:

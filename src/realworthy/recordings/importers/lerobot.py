@@ -11,7 +11,7 @@ import numpy as np
 
 from realworthy.artefacts import check_readable, read_bytes, reading
 from realworthy.errors import BadFile, BadRecording
-from realworthy.recordings.formats.parquet import check_size
+from realworthy.recordings.formats.parquet import read_table
 from realworthy.recordings.importers.importer import Imported, Importer, drop_bad_rows
 from realworthy.recordings.sidecar import Sidecar, SignalSource, sidecar_path
 from realworthy.recordings.signals import Table
@@ -111,7 +111,6 @@ def _read_info(path: Path) -> Info:
 def _read_frames(path: Path, info: Info) -> Table:
     """Columns of numbers, lists of them split into `<feature>.<name>`."""
     import pyarrow
-    import pyarrow.parquet
 
     vectors = {
         key: feature.shape[0]
@@ -122,12 +121,8 @@ def _read_frames(path: Path, info: Info) -> Table:
     }
     scalars = ("timestamp", "episode_index", "frame_index")
     check_readable(path)
-    with (
-        reading(path, "a table as its meta/info.json describes it"),
-        pyarrow.parquet.ParquetFile(path) as file,
-    ):
-        check_size(file, path)
-        table = file.read(columns=[*scalars, *vectors])
+    with reading(path, "a table as its meta/info.json describes it"):
+        table = read_table(path, [*scalars, *vectors])
         frames: Table = {n: table[n].to_numpy().astype(np.float64) for n in scalars}
         for key, width in vectors.items():
             values = table[key].combine_chunks()
