@@ -114,6 +114,7 @@ def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
     found.update(np.ascontiguousarray(twin.space.nominal).tobytes())
     found.update(repr((twin.actuators, twin.datasheet)).encode())
     found.update(repr(twin.residual and twin.residual.description).encode())
+    found.update(repr({k: x.file for k, x in twin.networks.items()}).encode())
     belief = subject.belief
     if belief is not None:
         found.update(np.ascontiguousarray(belief.sample(16, seed=0)).tobytes())

@@ -67,6 +67,7 @@ def show_twin(reference: str, against: str = "", base: str = "") -> object:
         "name": twin.name,
         "base": twin.base,
         "objects": twin.objects,
+        "networks": {n: str(x.path) for n, x in twin.networks.items()},
         "residual": twin.residual and twin.residual.description,
         "inspection": found,
         "parameters": twin.space.names,
@@ -74,6 +75,8 @@ def show_twin(reference: str, against: str = "", base: str = "") -> object:
     emit_heading(twin.name, twin.description)
     emit(Text(_summarise(twin, found)))
     emit(Text(_describe_floating(twin)))
+    if twin.networks:
+        emit(Text(f"Learned drives: {', '.join(twin.networks)}."))
     if twin.residual is not None:
         emit(Text(_describe_residual(twin.residual)))
     emit_note(f"{counted(len(twin.space), 'parameter')}: {twin.listing}\n")

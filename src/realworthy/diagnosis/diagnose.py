@@ -32,8 +32,8 @@ def diagnose(
 
     Faults of the log come first, then what replays of short pieces tell apart. `before`
     are recordings of an earlier day: then what changed since is named too. Recordings
-    are cut where rows are missing for long. Interrupted, it returns what it has
-    (`is_partial`). A residual of the twin is left out: it would hide what is sought.
+    are cut where rows are missing for long. A residual of the twin is left out: it
+    would hide what is sought. Interrupted, it returns what it has (`is_partial`).
     """
     began = time.perf_counter()
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)

@@ -124,10 +124,10 @@ def calibrate(
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
-    listed, cut = cut_at_gaps(listed)
-    heldout = heldout and cut_at_gaps(heldout)[0]
     left_out = (RESIDUAL_LEFT_OUT,) if twin.residual else ()
     twin = twin.without_residual()
+    listed, cut = cut_at_gaps(listed)
+    heldout = heldout and cut_at_gaps(heldout)[0]
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)

@@ -11,7 +11,7 @@ _EPISODE = 1_000_003
 """Numbers of draws that are kept for one episode; a tick takes one."""
 
 
-class Chance:
+class RealityChance:
     """Draws of worlds by name, in their present episodes (`begin`) and ticks."""
 
     def __init__(self, seed: int, world_count: int) -> None:

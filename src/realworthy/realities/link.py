@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.realities.chance import Chance
+from realworthy.realities.chance import RealityChance
 from realworthy.realities.interface import Translator
 from realworthy.realities.reality import Reality
 from realworthy.realities.reports import Reports
@@ -40,7 +40,7 @@ class Link:
         joints = robot_joints(reality.twin, twin_layout)
         translator = Translator(self._faults, joints, worlds.lines)
         world_count = worlds.simulator.world_count
-        self._chance = chance = Chance(worlds.seed, world_count)
+        self._chance = chance = RealityChance(worlds.seed, world_count)
         self._commands = _Commands(reality, worlds, translator, twin_layout, chance)
         spread = _SPREAD * self._faults.jitter
         self._reports = Reports(
@@ -104,7 +104,7 @@ class _Commands:
         worlds: RealityWorlds,
         translator: Translator,
         twin_layout: Layout,
-        chance: Chance,
+        chance: RealityChance,
     ) -> None:
         self._faults = reality.file.interface
         self._worlds, self._chance = worlds, chance

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.parameters.inertia import rotation
-from realworthy.realities.chance import Chance
+from realworthy.realities.chance import RealityChance
 from realworthy.realities.effects import Quantisation
 from realworthy.realities.interface import Translator
 from realworthy.realities.reality import Reality
@@ -40,7 +40,7 @@ class Reports:
         worlds: RealityWorlds,
         translator: Translator,
         twin_layout: Layout,
-        chance: Chance,
+        chance: RealityChance,
         *,
         spread: float = 0.0,
     ) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.realities.chance import Chance
+from realworthy.realities.chance import RealityChance
 from realworthy.realities.driving import Driving
 from realworthy.realities.interface import Translator
 from realworthy.realities.reality import Reality
@@ -39,7 +39,7 @@ class StandIn(Robot):
         twin_layout = Layout(bind(reality.twin))
         joints = robot_joints(reality.twin, twin_layout)
         translator = Translator(self._faults, joints, worlds.lines)
-        self._worlds, self._chance = worlds, Chance(worlds.seed, 1)
+        self._worlds, self._chance = worlds, RealityChance(worlds.seed, 1)
         self._chance.begin(_ONLY)
         self._driving = Driving(self._faults, worlds, translator, twin_layout)
         self._reports = Reports(reality, worlds, translator, twin_layout, self._chance)

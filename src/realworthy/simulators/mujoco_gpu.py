@@ -56,10 +56,12 @@ class MujocoGpu(Simulator):
         if self.bound.drives and not HAS_TORCH:
             need = f"The law of actuator '{self.bound.drives[0].name}' on MujocoGpu"
             raise MissingExtra("torch", "gpu", need=need)
-        if self.bound.twin.residual:
+        learned = self.bound.twin.residual, self.bound.twin.networks
+        if any(learned):
+            what = "a residual" if learned[0] else "a learned drive"
             raise RealworthyError(
-                f"{self.bound.twin.owner} has a residual, which runs on the CPU alone.",
-                hint="Try: --device cpu; or leave the residual out of the twin file.",
+                f"{self.bound.twin.owner} has {what}, which runs on the CPU alone.",
+                hint="Try: --device cpu; or leave it out of the twin file.",
             )
         wanted = "cuda" if device is None and wp.is_cuda_available() else device
         self.device = _find_device(wanted or "cpu")

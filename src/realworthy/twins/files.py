@@ -19,6 +19,7 @@ from realworthy.errors import (
 )
 from realworthy.parameters.files import BeliefText
 from realworthy.twins.inspection import Datasheet
+from realworthy.twins.networks import load_network
 from realworthy.twins.sources import (
     BUILTIN_FOLDER,
     MENAGERIE_PREFIX,
@@ -45,6 +46,9 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Where the model's numbers come from."""
     actuators: dict[str, Actuator] = {}
     """Drives that replace the model's own actuators of the same joints."""
+    networks: dict[str, str] = {}
+    """Drives that were learned: name → `*.drive.yaml`, relative to this file. The
+    network acts within its envelope, the file's physical drive elsewhere."""
     base: str = ""
     """`free` lets go a robot that the model fixes to the world, such as a URDF's;
     `world` or a body's name where the rule of `twins/floating.py` errs."""
@@ -127,7 +131,15 @@ def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
         model=_move_model(twin, path),
         description=twin.description,
         sources=list(twin.sources),
-        actuators={name: _move(a, twin, path) for name, a in twin.actuators.items()},
+        actuators={
+            name: _move(actuator, twin, path)
+            for name, actuator in twin.actuators.items()
+            if not _is_learned(twin, name)
+        },
+        networks={
+            name: _relate(network.path, path.parent)
+            for name, network in twin.networks.items()
+        },
         base=twin.base_choice,
         table=twin.table,
         datasheet=dict(twin.datasheet),
@@ -151,6 +163,9 @@ def _from_file(path: Path) -> Twin:
         problem = f"its model '{file.model}' is not there."
         raise BadFile(path, problem, hint=error.hint) from None
     stated = base.datasheet if base else read_datasheet(path.parent / file.model)
+    read = {d: load_network(path.parent / d) for d in {*file.networks.values()}}
+    networks = {name: read[drive] for name, drive in file.networks.items()}
+    physical = {name: network.file.physical for name, network in networks.items()}
     is_name = base is not None or file.model.startswith(MENAGERIE_PREFIX)
     twin = Twin(
         name=file.name,
@@ -160,7 +175,12 @@ def _from_file(path: Path) -> Twin:
         reference=file.model if is_name else str(path.parent / file.model),
         description=file.description,
         sources=tuple(file.sources),
-        actuators={**(base.actuators if base else {}), **file.actuators},
+        actuators={
+            **(base.actuators if base else {}),
+            **physical,
+            **file.actuators,
+        },
+        networks=networks,
         base_choice=base.base_choice if base else "",
         table=base.table if base and file.table is None else file.table,
         datasheet={**stated, **file.datasheet},
@@ -174,7 +194,10 @@ def _from_file(path: Path) -> Twin:
 def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
     """On its base; what cannot be is refused here, what can waits until it is asked."""
     drives: dict[str, str] = {}
-    for name, actuator in file.actuators.items():
+    named = {*file.networks, *file.actuators}
+    for name, actuator in twin.actuators.items():
+        if name not in named:
+            continue
         other = drives.setdefault(actuator.joint, name)
         if other != name:
             raise BadFile(
@@ -186,7 +209,8 @@ def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
     try:
         if file.base:
             twin = twin.with_base(file.base)
-        if file.parameters or file.actuators or file.table is not None:
+        told = file.parameters or file.actuators or file.networks
+        if told or file.table is not None:
             _ = twin.compiled
         if file.belief is not None:
             _ = twin.belief
@@ -233,6 +257,12 @@ def _move(actuator: Actuator, twin: Twin, path: Path) -> Actuator:
     moved = _relate(twin.folder / motor.file, path.parent)
     motor = msgspec.structs.replace(motor, file=moved)
     return msgspec.structs.replace(actuator, motor=motor)
+
+
+def _is_learned(twin: Twin, name: str) -> bool:
+    """Whether a drive file says what an actuator is, so that a twin file need not."""
+    network = twin.networks.get(name)
+    return network is not None and network.file.physical == twin.actuators[name]
 
 
 def _relate(file: Path, folder: Path) -> str:

@@ -28,6 +28,7 @@ from realworthy.twins.floating import (
     hang,
 )
 from realworthy.twins.inspection import Datasheet
+from realworthy.twins.networks import DriveNetwork
 
 RESIDUAL_LEFT_OUT = (
     "The twin's residual was left out: it makes up for what is looked for here."
@@ -84,6 +85,8 @@ class Twin:
     sources: tuple[str, ...] = ()
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
     """Drives that replace the model's own actuators of the same joints."""
+    networks: Mapping[str, DriveNetwork] = field(default_factory=dict)
+    """Actuator → a network that drives its joint instead, within its envelope."""
     base_choice: str = ""
     """The floating base as chosen: `free`, `world` for a fixed robot, or a body; empty:
     by the rule of `twins/floating.py`."""
@@ -134,7 +137,8 @@ class Twin:
         """Hash of the model, its drives and its numbers, whatever is believed."""
         values = {name: text.value for name, text in self.parameters.items()}
         told = {name: v for name, v in sorted(values.items()) if v is not None}
-        parts = (dict(self.actuators), self.table, told)
+        learned = {name: network.file for name, network in self.networks.items()}
+        parts = (dict(self.actuators), learned, self.table, told)
         digest = hashlib.sha256(self.base_spec.to_xml().encode())
         digest.update(msgspec.json.encode(parts, order="sorted"))
         return digest.hexdigest()

@@ -19,12 +19,7 @@ from realworthy.identification.networks.compare import (
     network_candidate,
     physical_candidate,
 )
-from realworthy.identification.networks.drive import (
-    DriveFile,
-    LearnedDrive,
-    load_drive,
-)
-from realworthy.identification.networks.guarded import GuardedLaw
+from realworthy.identification.networks.drive import LearnedDrive, load_drive
 from realworthy.identification.networks.physical import PhysicalSettings, fit_physical
 from realworthy.identification.networks.residual import (
     ResidualComparison,
@@ -40,9 +35,7 @@ from realworthy.identification.networks.train import NetworkSettings, fit_networ
 
 __all__ = [
     "DriveComparison",
-    "DriveFile",
     "DriveRun",
-    "GuardedLaw",
     "LearnedDrive",
     "NetworkSettings",
     "PhysicalSettings",
