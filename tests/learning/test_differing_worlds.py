@@ -45,7 +45,7 @@ def learn(
         seed=seed,
     )
     worlds.on_end = growth.record
-    learner = Ppo(worlds, preset.ppo(), seed=seed)
+    learner = Ppo(worlds, preset.learner(), seed=seed)
     for done in range(0, steps, preset.world_count * learner.settings.horizon):
         if growth.advance(done):
             worlds.randomize(growth.now)

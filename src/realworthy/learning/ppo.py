@@ -7,6 +7,7 @@ symmetry may learn from mirrored samples.
 """
 
 import enum
+import math
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,7 +19,9 @@ from realworthy.learning.capture import CapturedPasses, Passes
 from realworthy.learning.gaussian import Gaussian
 from realworthy.learning.learner import (
     BadSettings,
+    BadWeights,
     Learner,
+    LearnerSettings,
     Memory,
     NothingCollected,
     State,
@@ -30,11 +33,13 @@ from realworthy.learning.networks import (
     Critic,
     Network,
     build_network,
+    find_misfit,
 )
 from realworthy.learning.normaliser import Average
 from realworthy.learning.recurrent import RecurrentKind, forget
 from realworthy.learning.storage import Samples, Storage, compute_advantages
 from realworthy.learning.tally import RolloutMetrics, Tally
+from realworthy.learning.watch import Watch
 from realworthy.tasks.environment import Environment, Observations
 from realworthy.tasks.threads import spare_threads
 
@@ -49,7 +54,7 @@ class TimeOut(enum.Enum):
 
 
 @dataclass(kw_only=True, slots=True)
-class PpoSettings:
+class PpoSettings(LearnerSettings):
     """For thousands of worlds on a GPU; see `cpu` and `small` for others."""
 
     horizon: int = 24
@@ -101,6 +106,15 @@ class PpoSettings:
     capture: bool = True
     """On CUDA: an update is one graph; not with memory, nor over several processes."""
 
+    @property
+    def widest_layer(self) -> int:
+        return max((*self.actor_widths, *self.critic_widths, 1))
+
+    def build(
+        self, environment: Environment, *, seed: int, average: Average | None = None
+    ) -> "Ppo":
+        return Ppo(environment, self, seed=seed, average=average)
+
 
 def cpu() -> PpoSettings:
     """About 1,024 worlds on a few cores: a quadruped in minutes."""
@@ -148,6 +162,21 @@ class PpoMetrics:
     explained_variance: float
     """Of returns by the critic: 1 is perfect, 0 is no better than a constant."""
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        return {
+            "kl": self.kl,
+            "step_size": self.learning_rate,
+            "std": self.std,
+            "value_loss": self.value_loss,
+            "explained_variance": self.explained_variance,
+        }
+
+    @property
+    def is_finite(self) -> bool:
+        numbers = (self.actor_loss, self.value_loss, self.kl, self.std)
+        return all(map(math.isfinite, numbers))
+
 
 class Ppo(Learner):
     """One actor, one critic, one generator.
@@ -155,6 +184,13 @@ class Ppo(Learner):
     With `average`, gradients and statistics are averaged over processes
     (`learning.distributed`), which must start from the same weights.
     """
+
+    Settings = PpoSettings
+    about = "gradients of an actor and a critic, from rollouts; for every task"
+    remedy = (
+        "learn in smaller steps: a smaller kl_target, and clip_value=False where "
+        "returns are large"
+    )
 
     def __init__(
         self,
@@ -166,6 +202,8 @@ class Ppo(Learner):
     ) -> None:
         self.settings = s = settings or PpoSettings()
         self._check(environment)
+        rates = None if s.kl_target is None else s.learning_rate_range
+        self._watch = Watch(std=s.std, rates=rates)
         self.device = environment.device
         self.generator = build_generator(seed, self.device)
         self.average = average
@@ -285,6 +323,7 @@ class Ppo(Learner):
         entropy = Gaussian(std, std).entropy()
         ends = torch.stack([self.learning_rate, std.mean(), entropy, explained])
         numbers = torch.cat([sums / (s.epochs * len(samples)), ends]).tolist()
+        self._watch.note(rate=numbers[7], std=numbers[8])
         return PpoMetrics(
             rollout=self._tally.read(),
             actor_loss=numbers[0],
@@ -456,10 +495,37 @@ class Ppo(Learner):
 
     # Keeping
 
-    def state_dict(self) -> State:
+    def export(self) -> Actor:
+        return self.actor
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self._watch.warnings
+
+    def copy_weights(self) -> State:
         return {
             "actor": _copy(self.actor.state_dict()),
             "critic": _copy(self.critic.state_dict()),
+        }
+
+    def load_weights(self, weights: State) -> tuple[str, ...]:
+        """A critic that sees other numbers begins anew; with those of an older version,
+        which kept the actor alone, too."""
+        actor, critic = (cast(Any, weights.get(x, {})) for x in ("actor", "critic"))
+        if (misfit := find_misfit(self.actor, actor)) is not None:
+            raise BadWeights(
+                f"Weights of another policy: {misfit}.",
+                hint="Policies fit where observations, actions and layers are alike.",
+            )
+        self.actor.load_state_dict(actor)
+        if (misfit := find_misfit(self.critic, critic)) is not None:
+            return (f"The critic begins anew: {misfit}.",)
+        self.critic.load_state_dict(critic)
+        return ()
+
+    def state_dict(self) -> State:
+        return {
+            **self.copy_weights(),
             "optimiser": deepcopy(self.optimiser.state_dict()),
             "learning_rate": self.learning_rate.clone(),
             "generator": self.generator.get_state(),
