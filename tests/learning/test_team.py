@@ -56,5 +56,5 @@ def test_two_processes_make_one_run(tmp_path: Path):
     ]
     for name, weights in kept[0]["learner"]["actor"].items():
         assert torch.equal(weights, kept[1]["learner"]["actor"][name]), name
-    seen = [state["learner"]["observations"]["actor"] for state in kept]
+    seen = [state["learner"]["observations"]["policy"] for state in kept]
     assert not torch.equal(*seen)  # each has worlds of its own

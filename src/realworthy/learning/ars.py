@@ -27,6 +27,7 @@ from realworthy.learning.learner import (
     State,
     build_generator,
 )
+from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.networks import Actor
 from realworthy.learning.normaliser import Average
 from realworthy.learning.tally import RolloutMetrics
@@ -124,7 +125,7 @@ class Ars(Learner):
         check_shares(environment, s.directions)
         self.average = average
         self.generator = build_generator(seed, environment.device)
-        widths = (environment.widths["actor"], environment.action_width)
+        widths = (find_policy_input(environment).width, environment.action_width)
         policy = FlatPolicy(widths, has_bias=False)
         self.player = PairPlayer(environment, policy, s.normalisation, average=average)
         self.weights = torch.zeros(policy.weight_count, device=environment.device)

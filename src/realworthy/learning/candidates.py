@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from realworthy.errors import RealworthyError
 from realworthy.learning.learner import BadSettings, BadWeights, State
+from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.networks import Activation, Actor, Mlp
 from realworthy.learning.normaliser import Average, Normaliser
 from realworthy.learning.tally import Tally
@@ -131,6 +132,7 @@ class PairPlayer:
         average: Average | None = None,
     ) -> None:
         self.policy = policy
+        self.see = find_policy_input(environment).join
         self.normalisation = normalisation
         self.normaliser = Normaliser(policy.widths[0]).to(environment.device)
         self.tally = Tally(environment.world_count, environment.device)
@@ -148,8 +150,9 @@ class PairPlayer:
         weights = torch.stack([self.policy.draw(generator) for _ in range(worlds)])
         observations = environment.reset(scatter=True)
         for _ in range(step_count):
-            self.normaliser.observe(observations["actor"])
-            x = self.normalise(observations["actor"])[:, None]
+            seen = self.see(observations)
+            self.normaliser.observe(seen)
+            x = self.normalise(seen)[:, None]
             action = self.policy.act(weights, x)[:, 0]
             observations = environment.step(action).observations
         if self._average is not None:
@@ -204,7 +207,7 @@ class PairPlayer:
 
     def act(self, weights: Tensor, observations: Observations) -> Tensor:
         """(worlds, action_width) actions of one policy."""
-        x = self.normalise(observations["actor"])
+        x = self.normalise(self.see(observations))
         return self.policy.act(weights[None], x[None])[0]
 
     @torch.no_grad()
@@ -217,7 +220,7 @@ class PairPlayer:
 
         def use(candidates: Tensor) -> Callable[[Observations], Tensor]:
             def act(observations: Observations) -> Tensor:
-                x = self.normalise(observations["actor"]).unflatten(0, (count, -1))
+                x = self.normalise(self.see(observations)).unflatten(0, (count, -1))
                 return self.policy.act(candidates, x).flatten(0, 1)
 
             return act

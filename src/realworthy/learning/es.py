@@ -24,6 +24,7 @@ from realworthy.learning.learner import (
     State,
     build_generator,
 )
+from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.networks import Actor
 from realworthy.learning.normaliser import Average
 from realworthy.learning.tally import RolloutMetrics
@@ -139,7 +140,8 @@ class Es(Learner):
         check_shares(environment, s.pairs)
         self.average = average
         self.generator = build_generator(seed, environment.device)
-        widths = (environment.widths["actor"], *s.widths, environment.action_width)
+        seen = find_policy_input(environment).width
+        widths = (seen, *s.widths, environment.action_width)
         policy = FlatPolicy(widths, has_bias=True)
         self.player = PairPlayer(environment, policy, s.normalisation, average=average)
         self.weights = policy.draw(self.generator)

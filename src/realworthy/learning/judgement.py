@@ -11,6 +11,7 @@ import torch
 from realworthy.gap.intervals import Interval
 from realworthy.learning.export import export_policy
 from realworthy.learning.learner import Learner
+from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.practice import Practice
 from realworthy.learning.runs import (
     BEST,
@@ -99,11 +100,12 @@ def _export(practice: Practice, found: Evaluation) -> None:
 
 @torch.no_grad()
 def _play_one(worlds: TaskWorlds, learner: Learner) -> torch.Tensor:
-    """(steps, width) observations of the actor over one episode of one world."""
+    """(steps, width) observations of the policy over one episode of one world."""
     memory, seen = learner.remember(1), []
+    see = find_policy_input(worlds).join
     observations = worlds.reset()
     for _ in range(worlds.step_limit):
-        seen.append(observations["actor"][0])
+        seen.append(see(observations)[0])
         step = worlds.step(learner.act(observations, memory))
         if bool(step.done[0]):
             break

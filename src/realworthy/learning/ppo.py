@@ -27,6 +27,7 @@ from realworthy.learning.learner import (
     State,
     build_generator,
 )
+from realworthy.learning.network_input import find_critic_input, find_policy_input
 from realworthy.learning.networks import (
     Activation,
     Actor,
@@ -207,7 +208,10 @@ class Ppo(Learner):
         self.device = environment.device
         self.generator = build_generator(seed, self.device)
         self.average = average
-        widths, action_width = environment.widths, environment.action_width
+        self._policy_input = find_policy_input(environment)
+        self._critic_input = find_critic_input(environment)
+        seen, judged = self._policy_input.width, self._critic_input.width
+        action_width = environment.action_width
 
         def build(
             width: int, hidden: tuple[int, ...], out: int, gain: float
@@ -223,10 +227,10 @@ class Ppo(Learner):
                 generator=self.generator,
             )
 
-        body = build(widths["actor"], s.actor_widths, action_width, 0.01)
-        self.actor = Actor(body, widths["actor"], action_width, s.std).to(self.device)
-        body = build(widths["critic"], s.critic_widths, 1, 1.0)
-        self.critic = Critic(body, widths["critic"]).to(self.device)
+        body = build(seen, s.actor_widths, action_width, 0.01)
+        self.actor = Actor(body, seen, action_width, s.std).to(self.device)
+        body = build(judged, s.critic_widths, 1, 1.0)
+        self.critic = Critic(body, judged).to(self.device)
         self.learning_rate = torch.tensor(s.learning_rate, device=self.device)
         self.optimiser = torch.optim.Adam(
             [*self.actor.parameters(), *self.critic.parameters()],
@@ -272,7 +276,7 @@ class Ppo(Learner):
     def _play(self, environment: Environment, t: int, noise: Tensor) -> None:
         """Step `t` of a rollout; `noise` (worlds, action_width) is standard normal."""
         gaussian, hidden = self.actor.distribution(
-            self._observations["actor"], self._actor_hidden
+            self._policy_input.join(self._observations), self._actor_hidden
         )
         action = gaussian.draw(noise)
         step = environment.step(action)
@@ -290,19 +294,21 @@ class Ppo(Learner):
         """
         storage, hidden = self._storage, self._critic_hidden
         storage.critic_hidden = hidden
+        seen = self._critic_input.join(storage.seen)
+        final = self._critic_input.join(storage.final)
         if self.settings.recurrent is None:
-            storage.value, _ = self.critic(storage.critic, hidden)
-            storage.next_value, _ = self.critic(storage.final, hidden)
+            storage.value, _ = self.critic(seen, hidden)
+            storage.next_value, _ = self.critic(final, hidden)
             return
         for t in range(storage.step_count):
-            storage.value[t], hidden = self.critic(storage.critic[t], hidden)
-            storage.next_value[t], _ = self.critic(storage.final[t], hidden)
+            storage.value[t], hidden = self.critic(seen[t], hidden)
+            storage.next_value[t], _ = self.critic(final[t], hidden)
             hidden = forget(hidden, storage.done[t])
         self._critic_hidden = hidden
 
     @torch.no_grad()
     def act(self, observations: Observations, memory: Memory | None = None) -> Tensor:
-        x = observations["actor"]
+        x = self._policy_input.join(observations)
         memory = memory or self.remember(len(x))
         action, memory.hidden = self.actor(x, memory.hidden)
         return action
@@ -375,10 +381,11 @@ class Ppo(Learner):
         """The rollout as samples, normalised and mirrored."""
         storage = self._storage
         actor, critic = self.actor.normaliser, self.critic.normaliser
+        see, judge = self._policy_input.join, self._critic_input.join
         if self.settings.recurrent is not None:
             return Samples(
-                actor=actor(storage.actor)[None],
-                critic=critic(storage.critic)[None],
+                actor=actor(see(storage.seen))[None],
+                critic=critic(judge(storage.seen))[None],
                 action=storage.action[None],
                 mean=storage.mean,
                 numbers=numbers,
@@ -386,18 +393,15 @@ class Ppo(Learner):
                 critic_hidden=storage.critic_hidden,
                 done=storage.done,
             )
-        flat = [
-            x.flatten(0, 1)
-            for x in (storage.actor, storage.critic, storage.action, storage.mean)
+        flat = {name: x.flatten(0, 1) for name, x in storage.seen.items()}
+        action, mean = storage.action.flatten(0, 1), storage.mean.flatten(0, 1)
+        task, elements = self._environment, range(1, self._element_count)
+        mirrored = [
+            {name: task.mirror(name, x, k) for name, x in flat.items()}
+            for k in elements
         ]
-        raw_actor, raw_critic, action, mean = flat
-        task = self._environment
-        elements = range(1, self._element_count)
-        actors = [raw_actor, *(task.mirror("actor", raw_actor, k) for k in elements)]
-        critics = [
-            raw_critic,
-            *(task.mirror("critic", raw_critic, k) for k in elements),
-        ]
+        images = [flat, *mirrored]
+        actors, critics = [see(x) for x in images], [judge(x) for x in images]
         actions = [action, *(task.mirror_action(action, k) for k in elements)]
         return Samples(
             actor=actor(torch.stack(actors)),
@@ -557,8 +561,8 @@ class Ppo(Learner):
         self._storage = Storage(
             self.settings.horizon,
             world_count,
-            actor_width=environment.widths["actor"],
-            critic_width=environment.widths["critic"],
+            policy_groups=self._policy_input.groups,
+            critic_groups=self._critic_input.groups,
             action_width=environment.action_width,
             device=self.device,
         )
@@ -581,8 +585,8 @@ class Ppo(Learner):
         self._tally.restart()
 
     def _see(self, observations: Observations) -> None:
-        self.actor.normaliser.observe(observations["actor"])
-        self.critic.normaliser.observe(observations["critic"])
+        self.actor.normaliser.observe(self._policy_input.join(observations))
+        self.critic.normaliser.observe(self._critic_input.join(observations))
 
     @property
     def _element_count(self) -> int:

@@ -326,7 +326,13 @@ class Practice:
         """Of what worlds are drawn from: a few draws of e, and the twin's numbers."""
         how, task = self.randomization, self.worlds.task
         told = [type(task).__name__, task.twin.name, how.noise, how.pushes, how.latency]
-        told += [tuple(how.processes), task.terms, task.action, dict(task.weights)]
+        told += [
+            tuple(self.worlds.groups),
+            tuple(how.processes),
+            task.terms,
+            task.action,
+            dict(task.weights),
+        ]
         told += [task.twin.spec().to_xml(), task.twin.space.names]
         told += [f"{x:.9g}" for x in task.twin.space.nominal]
         if how.belief is not None:

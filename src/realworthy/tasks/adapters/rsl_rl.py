@@ -18,7 +18,10 @@ except ImportError:
 
 
 class RslRlWorlds(VecEnv):
-    """Observation groups `actor` and `critic`, rewards per control step.
+    """All groups of observations by name, rewards per control step.
+
+    `obs_groups` of a runner may be `{"actor": ["policy"], "critic": ["truth", "e"]}`,
+    with `privileged` where the task has such a group.
 
     `extras["time_outs"]` says which episodes ended because time was up, and
     `extras["log"]` holds reward terms and, when episodes ended, how many succeeded. A
