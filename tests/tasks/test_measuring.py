@@ -104,8 +104,7 @@ def test_histories_begin_full_of_the_first_measurement():
         past = [speed()] * 3
         begun = step.observations["policy"][:, speeds]
         assert torch.equal(begun, torch.cat(past, dim=1))
-    # the critic needs no history: three terms, the time that is left, e
-    assert worlds.groups["truth"].size + worlds.groups["e"].size == 3 + 1 + 1
+    assert worlds.groups["truth"].size == 3 + 1 + 1  # the critic needs no history
 
 
 @pytest.mark.parametrize("with_warp", [False, True])

@@ -48,7 +48,8 @@ PURPOSES = {
 }
 """Group of a task's observations → what it is for: `policy` has the task's terms as
 they are measured, `truth` the same without noise, delay and history and the share of
-time that is left, `e` is standardised, `privileged` is what the task adds."""
+time that is left, `e` is standardised where some of it differs, and `privileged` is
+what the task adds."""
 Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
 """Bound twin, worlds and substeps of a control step → a simulator."""
 _ITERATIONS, _LINE_SEARCHES = 8, 12
@@ -410,10 +411,9 @@ class TaskWorlds(Environment):
     def _observe_truth(self, terms: Tensor, ids: Tensor | slice) -> Observations:
         """What no robot measures of some worlds, whose true `terms` are given."""
         left = 1 - self.scene.step_count[:, None].to(torch.float32) / self.step_limit
-        groups = {
-            "truth": torch.cat([terms, left[ids]], dim=1),
-            "e": self._e[ids].clone(),  # which others overwrite
-        }
+        groups = {"truth": torch.cat([terms, left[ids]], dim=1)}
+        if len(self.bound.space):
+            groups["e"] = self._e[ids].clone()  # which others overwrite
         privileged = self.task.observe_privileged(self.scene)
         if privileged is not None:
             groups["privileged"] = privileged[ids].clone()

@@ -28,7 +28,7 @@ def list_settings() -> dict[str, Any]:
     return {
         "num_steps_per_env": STEPS,
         "save_interval": 100,
-        "obs_groups": {"actor": ["policy"], "critic": ["truth", "e"]},
+        "obs_groups": {"actor": ["policy"], "critic": ["truth"]},
         "actor": {**network, "distribution_cfg": gaussian},
         "critic": network,
         "algorithm": {

@@ -20,8 +20,8 @@ except ImportError:
 class RslRlWorlds(VecEnv):
     """All groups of observations by name, rewards per control step.
 
-    `obs_groups` of a runner may be `{"actor": ["policy"], "critic": ["truth", "e"]}`,
-    with `privileged` where the task has such a group.
+    A runner's `obs_groups` may be `{"actor": ["policy"], "critic": ["truth"]}`, with
+    `e` and `privileged` beside the truth where the worlds have such groups.
 
     `extras["time_outs"]` says which episodes ended because time was up, and
     `extras["log"]` holds reward terms and, when episodes ended, how many succeeded. A
