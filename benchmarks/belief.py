@@ -21,7 +21,6 @@ import numpy as np
 from realworthy.deployment import play
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.identification.calibrate import calibrate
-from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
 from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings
@@ -164,7 +163,7 @@ def judge(
     preset = find_preset(task)
     settings = TrainSettings(
         task=task,
-        ppo=preset.ppo(),
+        learner=preset.learner(),
         world_count=preset.world_count,
         steps=case.steps,
         seed=seed,
@@ -186,8 +185,8 @@ def judge(
             randomization=Randomization(noise=1.0),
             seed=seed + 5_000_003,
         )
-        learner = Ppo(worlds, settings.ppo)
-        learner.actor.load_state_dict(done.folder.load("best.pt")["actor"])
+        learner = settings.learner.build(worlds, seed=0)
+        learner.load_weights(done.folder.load("best.pt"))
         return evaluate(worlds, learner.act).success
 
 

@@ -27,6 +27,7 @@ import torch
 from walking import WORLDS, Walk, build_worlds, walk
 
 from realworthy.learning.ppo import Ppo
+from realworthy.learning.ppo_presets import four_legged
 from realworthy.learning.presets import find_preset
 
 TORCH = "torch==2.13.0"
@@ -58,7 +59,7 @@ def measure_speed() -> dict[str, float]:
     """
     preset = find_preset("quadruped")
     worlds, bare = (build_worlds(WORLDS, 0, coarse=preset.coarse) for _ in range(2))
-    learner = Ppo(worlds, preset.ppo(), seed=0)
+    learner = Ppo(worlds, four_legged(), seed=0)
     learner.collect(worlds)
     learner.update()
     action = 0.3 * torch.randn(WORLDS, worlds.action_width)
@@ -96,7 +97,7 @@ def time_to_walk(minutes: float, seed: int) -> dict[str, object]:
     """
     preset = find_preset("quadruped")
     worlds = build_worlds(WORLDS, seed, coarse=preset.coarse)
-    learner = Ppo(worlds, preset.ppo(), seed=seed)
+    learner = Ppo(worlds, four_legged(), seed=seed)
     walk_on, spent, steps = Walk(60.0, seed), 0.0, 0
     while spent < 60 * minutes:
         began = time.perf_counter()

@@ -26,10 +26,11 @@ def main(task: str, folder: Path, updates: int) -> None:
     worlds = TaskWorlds(built, 256, randomization=how)
     network = {"class_name": "MLPModel", "hidden_dims": [64, 64], "activation": "elu"}
     gaussian = {"class_name": "GaussianDistribution", "init_std": 1.0}
+    critic = [name for name in worlds.groups if name != "policy"]
     settings = {
         "num_steps_per_env": HORIZON,
         "save_interval": 10_000,
-        "obs_groups": {"actor": ["actor"], "critic": ["critic"]},
+        "obs_groups": {"actor": ["policy"], "critic": critic},
         "actor": {**network, "distribution_cfg": gaussian, "obs_normalization": True},
         "critic": {**network, "obs_normalization": True},
         "algorithm": {

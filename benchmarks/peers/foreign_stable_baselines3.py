@@ -47,7 +47,7 @@ def main(task: str, folder: Path, steps: int) -> None:
     )
     learner.learn(steps)
     folder.mkdir(parents=True, exist_ok=True)
-    width = worlds.widths["actor"]
+    width = worlds.groups["policy"].size
     torch.onnx.export(
         Actor(learner.policy).eval(),
         (torch.zeros(1, width),),

@@ -27,12 +27,12 @@ class Worlds(VecEnv):
 
     def __init__(self, worlds: TaskWorlds) -> None:
         self.worlds = worlds
-        seen = spaces.Box(-np.inf, np.inf, (worlds.widths["actor"],), np.float32)
+        seen = spaces.Box(-np.inf, np.inf, (worlds.groups["policy"].size,), np.float32)
         done = spaces.Box(-3.0, 3.0, (worlds.action_width,), np.float32)
         super().__init__(worlds.world_count, seen, done)
 
     def reset(self):
-        return self.worlds.reset()["actor"].numpy()
+        return self.worlds.reset()["policy"].numpy()
 
     def step_async(self, actions):
         self._actions = torch.from_numpy(actions)
@@ -43,10 +43,10 @@ class Worlds(VecEnv):
         infos = [{} for _ in range(self.num_envs)]
         for i in np.flatnonzero(done):
             infos[i] = {
-                "terminal_observation": step.final["actor"][i].numpy(),
+                "terminal_observation": step.final["policy"][i].numpy(),
                 "TimeLimit.truncated": bool(cut[i]),
             }
-        return step.observations["actor"].numpy(), step.reward.numpy(), done, infos
+        return step.observations["policy"].numpy(), step.reward.numpy(), done, infos
 
     def close(self):
         pass
@@ -80,7 +80,7 @@ def main() -> None:
     )
 
     def act(seen: Observations) -> torch.Tensor:
-        actions, _ = learner.predict(seen["actor"].numpy(), deterministic=True)
+        actions, _ = learner.predict(seen["policy"].numpy(), deterministic=True)
         return torch.from_numpy(actions)
 
     walk, spent, steps = Walk(60.0, 0), 0.0, 0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from realworthy.diagnosis import diagnose as diagnose
     from realworthy.gap import measure as measure
     from realworthy.identification import calibrate as calibrate
+    from realworthy.learning.train import train as train
     from realworthy.parameters import Belief as Belief
     from realworthy.parameters import Parameter as Parameter
     from realworthy.parameters import ParameterSpace as ParameterSpace
@@ -37,6 +38,7 @@ _HOMES = {
     "deploy": "deployment",
     "diagnose": "diagnosis",
     "measure": "gap",
+    "train": "learning.train",
     "Belief": "parameters",
     "Parameter": "parameters",
     "ParameterSpace": "parameters",

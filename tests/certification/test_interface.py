@@ -54,10 +54,10 @@ def worlds() -> TaskWorlds:
 def seen(worlds: TaskWorlds) -> np.ndarray:
     """(n, width) observations of random play."""
     generator = torch.Generator().manual_seed(0)
-    rows = [worlds.reset()["actor"]]
+    rows = [worlds.reset()["policy"]]
     for _ in range(40):
         action = torch.randn(8, 6, generator=generator).clamp(-1, 1)
-        rows.append(worlds.step(action).observations["actor"])
+        rows.append(worlds.step(action).observations["policy"])
     return torch.cat(rows).numpy()
 
 

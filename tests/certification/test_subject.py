@@ -92,7 +92,7 @@ def test_a_variant_reaches_the_model(balancing: Subject):
 def test_noise_and_latency_reach_the_policy(balancing: Subject):
     still = balancing.build_worlds(Condition(noise=0.0), 64, seed=0)
     noisy = balancing.build_worlds(Condition(noise=3.0), 64, seed=0)
-    difference = (noisy.observations["actor"] - still.observations["actor"]).numpy()
+    difference = (noisy.observations["policy"] - still.observations["policy"]).numpy()
     assert difference[:, 0].std() == pytest.approx(0.003, rel=0.4)  # 3 × 1 mm
     late = balancing.build_worlds(Condition(late_steps=2), 1, seed=0)
     assert late.randomization.latency == (2, 2)

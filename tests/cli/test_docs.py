@@ -98,8 +98,11 @@ def test_the_section_of_a_command_has_all_its_options(command: str):
     section = PAGE.split(f"\n## realworthy {command}\n")[1].split("\n## ")[0]
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
-        if tyro.conf.Positional not in getattr(hints[field.name], "__metadata__", ()):
-            assert f"--{field.name.replace('_', '-')}" in section, field.name
+        marks = getattr(hints[field.name], "__metadata__", ())
+        if tyro.conf.Positional not in marks and tyro.conf.Suppress not in marks:
+            named = [x for mark in marks if (x := getattr(mark, "name", None))]
+            name = (*named, field.name)[0]
+            assert f"--{name.replace('_', '-')}" in section, name
 
 
 @pytest.fixture

@@ -3,14 +3,19 @@
 import json
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from realworthy.learning import sweep, train
-from realworthy.learning.watch import Watch
+import realworthy
+from realworthy.cli.train import Train
+from realworthy.learning import LEARNERS, practice, sweep, train, training
+from realworthy.learning.presets import find_preset
+from realworthy.learning.runs import RunFolder
+from realworthy.learning.training import TrainSettings
+from realworthy.policies.onnx_file import read_graph
 from realworthy.policies.policy import load_contract
 from tests.reports.trainings import (
     NO_VARIETY,
@@ -129,17 +134,145 @@ def test_all_seeds_go_on(run: Run, tmp_path: Path):
 def test_who_stops_it_learns_how_to_go_on(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def stop(self: Watch, metrics: object, update: int) -> None:
+    def stop(learner: object, metrics: object, update: int) -> None:
         if update == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Watch, "check", stop)
+        patch.setattr(practice, "check_finite", stop)
         told = run("train", "pendulum", "--output", "r", *SHORT)
     assert told.status == 130
     assert "Go on with it: the same command and --resume." in told.err
     told = run("train", "pendulum", "--output", "r", "--resume")
     assert told.status == 0, told.err
+
+
+def test_learners_are_shown_with_their_settings(run: Run, tmp_path: Path):
+    told = run("show", "learners", "--json", "l.json")
+    assert told.status == 0, told.err
+    for option in ("--horizon", "--directions", "--sigma"):
+        assert option in told.out
+    tree = json.loads((tmp_path / "l.json").read_text())
+    assert [one["name"] for one in tree["learners"]] == [*LEARNERS]
+    for one in tree["learners"]:
+        assert all(setting["about"] for setting in one["settings"]), one["name"]
+    told = run("show", "learner", "es")
+    assert "--pairs" in told.out
+    assert "--horizon" not in told.out
+    told = run("show", "learners", "pppo")
+    assert told.status == 2
+    assert "Nearest: 'ppo'" in told.err
+
+
+def test_settings_of_a_learner_are_options(run: Run, tmp_path: Path):
+    words = ("--horizon", "16", "--actor-widths", "8", "8", "--no-mirror-samples")
+    told = run("train", *words, "pendulum", "--output", "r", "--kl-target=0.5", *SHORT)
+    assert told.status == 0, told.err
+    learner = RunFolder(tmp_path / "r").read_settings(TrainSettings).learner
+    wanted = find_preset("pendulum").learner()
+    wanted.horizon, wanted.actor_widths, wanted.kl_target = 16, (8, 8), 0.5
+    wanted.mirror_samples = False
+    assert learner == wanted
+    told = run("train", "pendulum", "--output", "r", "--resume", "--horizon", "32")
+    assert told.status == 2
+    assert "--horizon 32 was asked for, but the run in 'r' has 16, and" in told.err
+    told = run("train", "pendulum", "--output", "r", "--resume", "--learner", "es")
+    assert "--learner es was asked for, but the run in 'r' has ppo" in told.err
+
+
+def test_help_is_about_a_learner_where_one_is_named(run: Run):
+    told = run("train", "pendulum", "--learner", "ars", "--help")
+    assert told.status == 0
+    assert "--directions" in told.out
+    assert "--learner" in run("train", "--help").out
+
+
+def test_no_setting_of_a_learner_hides_an_option():
+    for name, learner in LEARNERS.items():
+        names = {x.name.replace("_", "-") for x in fields(learner.Settings)}  # pyright: ignore
+        assert names.isdisjoint(Train.list_options()), name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--learner", "arss"),
+            "UnknownName: Realworthy has no learner 'arss'.\n"
+            "  Nearest: 'ars'. All: realworthy show learners\n",
+        ),
+        (
+            ("--learner", "ars", "--horizon", "3"),
+            "RealworthyError: --horizon is a setting of learner 'ppo', not of 'ars'.\n"
+            "  Its settings: realworthy show learners ars\n",
+        ),
+        (
+            ("--pairs", "3"),
+            "RealworthyError: --pairs is a setting of learner 'es', not of 'ppo'.\n"
+            "  Its settings: realworthy show learners ppo\n",
+        ),
+        (
+            ("--learner", "es", "--worlds", "30"),
+            "BadSettings: 30 worlds cannot be shared by 32 directions.\n"
+            "  Choose a multiple of 32 worlds, or other directions.\n",
+        ),
+        (
+            ("--from", "nothing"),
+            "RealworthyError: 'nothing' is not the folder of a run: it has no "
+            "settings.yaml.\n",
+        ),
+    ],
+)
+def test_mistakes_about_learners(run: Run, words: tuple[str, ...], said: str):
+    told = run("train", "pendulum", "--output", "r", "--json", "r.json", *words)
+    told.check_mistake(said)
+
+
+def test_a_learner_that_the_task_does_not_fit(run: Run):
+    told = run("train", "reach", "--output", "r", "--mirror-samples")
+    told.check_mistake(
+        "BadSettings: Mirrored samples were asked for, but the task has no symmetry.\n"
+        "  Set mirror_samples=False and mirror_weight=0.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "learner", "steps"),
+    [("pendulum", "ppo", 8192), ("cartpole_balance", "ars", 32_000), ("reach", "", 1)],
+)
+def test_python_trains_as_the_command_does(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    task: str,
+    learner: str,
+    steps: int,
+):
+    """The same task, settings and seed: the same policy, bit by bit."""
+    monkeypatch.setattr(training, "EPISODES", 8)
+    words = ("--learner", learner) if learner else ()
+    asked = ("--output", "r", "--steps", str(steps), "--seed", "3", *words)
+    told = run("train", task, *asked)
+    assert told.status == 0, told.err
+    realworthy.train(task, learner=learner, steps=steps, seed=3, output=tmp_path / "p")
+    one, other = (RunFolder(tmp_path / name) for name in "rp")
+    assert one.read_settings(TrainSettings) == other.read_settings(TrainSettings)
+    graphs = [read_graph(folder.policy) for folder in (one, other)]
+    assert graphs[0].constants
+    for name, values in graphs[0].constants.items():
+        assert values.tobytes() == graphs[1].constants[name].tobytes(), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["ars", "es"])
+def test_searches_learn_to_balance_through_the_command(
+    run: Run, tmp_path: Path, learner: str
+):
+    asked = ("--learner", learner, "--seeds", "3", "--output", "r", "--json", "r.json")
+    told = run("train", "cartpole_balance", *asked, "--minutes", "15")
+    assert told.status == 0, told.err
+    tree = json.loads((tmp_path / "r.json").read_text())
+    assert tree["success"]["worst"] >= 0.95
 
 
 def test_worlds_grow_and_differ_by_a_table(run: Run, tmp_path: Path):

@@ -45,7 +45,7 @@ def learn(
         seed=seed,
     )
     worlds.on_end = growth.record
-    learner = Ppo(worlds, preset.ppo(), seed=seed)
+    learner = Ppo(worlds, preset.learner(), seed=seed)
     for done in range(0, steps, preset.world_count * learner.settings.horizon):
         if growth.advance(done):
             worlds.randomize(growth.now)
@@ -96,7 +96,7 @@ def test_worlds_that_differ_teach_what_the_twin_alone_does_not():
     """Hidden plants of the same law, off the nominal: 1.3 times as good at least."""
     alone = fare(lambda: AtOnce(ALIKE), steps=600_000)
     differing = fare(lambda: AtOnce(WANTED), steps=600_000)
-    still = judge(CARTPOLE, lambda seen: torch.zeros(len(seen["actor"]), 1), LATE)
+    still = judge(CARTPOLE, lambda seen: torch.zeros(len(seen["policy"]), 1), LATE)
     assert still.success <= 0.1
     assert differing >= 1.3 * alone
 

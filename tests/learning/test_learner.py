@@ -4,8 +4,16 @@ import pytest
 import torch
 
 from realworthy.learning import LEARNERS
-from realworthy.learning.learner import Learner, NothingCollected
-from tests.learning.toys import Pendulum
+from realworthy.learning.candidates import Normalisation
+from realworthy.learning.catalogue import from_tree, name_learner, to_tree
+from realworthy.learning.learner import (
+    BadSettings,
+    BadWeights,
+    Learner,
+    NothingCollected,
+)
+from realworthy.learning.ppo import PpoSettings
+from tests.learning.toys import CartPole, Pendulum
 
 
 def build(name: str, seed: int = 0) -> tuple[Learner, Pendulum]:
@@ -63,3 +71,80 @@ def test_a_run_that_was_saved_goes_on_as_if_nothing_had_happened(name: str, tmp_
     worlds.load_state_dict(world_state)
     want = practise(learner, environment, 2)
     assert torch.equal(want, practise(other, worlds, 2))
+
+
+def check_exported(learner: Learner, environment: Pendulum) -> None:
+    """What is exported acts as the learner does, on observations of any size."""
+    practise(learner, environment, 2)
+    x = 3 * torch.randn(16, 3, generator=torch.Generator().manual_seed(0))
+    actor = learner.export()
+    hidden = actor.network.initial_hidden(16)
+    torch.testing.assert_close(actor(x, hidden)[0], learner.act({"actor": x}))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_exported_acts_as_the_learner_does(name: str):
+    check_exported(*build(name))
+
+
+@pytest.mark.parametrize("name", ["ars", "es"])
+@pytest.mark.parametrize("normalisation", Normalisation)
+def test_what_is_exported_normalises_alike(name: str, normalisation: Normalisation):
+    settings = LEARNERS[name].Settings()
+    settings.normalisation = normalisation  # pyright: ignore
+    environment = Pendulum(32, seed=0)
+    environment.step_limit = 40
+    check_exported(settings.build(environment, seed=0), environment)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_another_learner_can_begin_with_the_weights(name: str):
+    """It does what the first does, and from the same chance it learns on alike."""
+    learner, environment = build(name)
+    practise(learner, environment, 2)
+    other, _ = build(name, 9)
+    x = {"actor": torch.randn(16, 3)}
+    assert not torch.equal(other.act(x), learner.act(x))
+    assert other.load_weights(learner.copy_weights()) == ()
+    assert torch.equal(other.act(x), learner.act(x))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_weights_of_another_policy_are_refused(name: str):
+    learner, _ = build(name)
+    other = LEARNERS[name](CartPole(32))
+    with pytest.raises(BadWeights, match="Weights of another policy"):
+        other.load_weights(learner.copy_weights())
+
+
+def test_a_critic_that_sees_other_numbers_begins_anew():
+    learner, _ = build("ppo")
+    other, _ = build("ppo", 9)
+    weights = learner.copy_weights()
+    weights["critic"] = {"normaliser.mean": torch.zeros(9)}
+    (said,) = other.load_weights(weights)
+    assert said.startswith("The critic begins anew: ")
+    x = {"actor": torch.randn(16, 3)}
+    assert torch.equal(other.act(x), learner.act(x))
+
+
+@pytest.mark.parametrize("name", ["ars", "es"])
+def test_worlds_that_directions_cannot_share_are_refused_at_once(name: str):
+    with pytest.raises(BadSettings, match="33 worlds cannot be shared"):
+        LEARNERS[name](Pendulum(33))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_settings_are_plain_data_and_back(name: str):
+    settings = LEARNERS[name].Settings()
+    assert name_learner(settings) == name
+    assert to_tree(settings)["name"] == name
+    assert from_tree(to_tree(settings)) == settings
+    built = settings.build(Pendulum(32), seed=0)
+    assert type(built) is LEARNERS[name]
+    assert built.warnings == ()
+
+
+def test_settings_count_their_widest_layer():
+    assert PpoSettings(actor_widths=(8, 32), critic_widths=(16,)).widest_layer == 32
+    assert PpoSettings(actor_widths=(), critic_widths=()).widest_layer == 1

@@ -3,6 +3,9 @@
 import torch
 from torch import Tensor
 
+from realworthy.learning.ars import ArsSettings
+from realworthy.learning.catalogue import LEARNERS
+from realworthy.learning.ppo import PpoSettings
 from realworthy.learning.presets import PRESETS, find_preset
 from realworthy.tasks.catalogue import TASKS
 from realworthy.tasks.drive import DriveGoal
@@ -21,8 +24,26 @@ def test_a_gpu_gets_more_worlds_for_the_same_target() -> None:
         assert here is find_preset(name)
         assert there.world_count == 4 * here.world_count
         assert there.target == here.target
-        assert there.ppo().actor_widths > here.ppo().actor_widths
+        large, small = there.learner(), here.learner()
+        assert isinstance(large, PpoSettings)
+        assert isinstance(small, PpoSettings)
+        assert large.actor_widths > small.actor_widths
     assert find_preset("pendulum").on("cuda") is find_preset("pendulum")
+
+
+def test_every_preset_is_of_the_learner_that_it_names() -> None:
+    for task, presets in PRESETS.items():
+        for name, preset in presets.items():
+            assert type(preset.learner()) is LEARNERS[name].Settings, (task, name)
+            assert find_preset(task, name) is preset
+
+
+def test_a_learner_without_a_preset_has_its_defaults_in_the_worlds_of_another() -> None:
+    first, found = find_preset("quadruped"), find_preset("quadruped", "ars")
+    assert found.learner() == ArsSettings()
+    assert found.world_count == first.world_count
+    assert found.randomize is first.randomize
+    assert found.on("cuda") is found
 
 
 def pay(worlds: TaskWorlds, act: Controller, discount: float) -> Tensor:
@@ -42,7 +63,9 @@ def pay(worlds: TaskWorlds, act: Controller, discount: float) -> Tensor:
 def test_driving_there_pays_more_than_turning_on_the_spot() -> None:
     task = DriveGoal()
     worlds = TaskWorlds(task, 12, seed=2, thread_count=1)
-    discount = find_preset("drive_goal").ppo().discount
+    settings = find_preset("drive_goal").learner()
+    assert isinstance(settings, PpoSettings)
+    discount = settings.discount
 
     def turn(scene: Scene) -> Tensor:
         left = task.find_errors(scene)[:, 2]

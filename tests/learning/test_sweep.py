@@ -16,7 +16,7 @@ def make_runs() -> dict[str, TrainSettings]:
     return {
         f"seed_{seed}": TrainSettings(
             task="pendulum",
-            ppo=ppo,
+            learner=ppo,
             world_count=8,
             steps=2 * 8 * 16,
             evaluation_episodes=4,

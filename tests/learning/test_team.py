@@ -30,7 +30,7 @@ def test_two_processes_make_one_run(tmp_path: Path):
         "torch.set_num_threads(1)\n"
         "ppo = small()\n"
         "ppo.horizon, ppo.actor_widths, ppo.critic_widths = 16, (16,), (16,)\n"
-        "settings = TrainSettings(task='pendulum', ppo=ppo, world_count=8,\n"
+        "settings = TrainSettings(task='pendulum', learner=ppo, world_count=8,\n"
         "    steps=3 * 2 * 8 * 16, evaluation_episodes=4, thread_count=1)\n"
         "done = train(settings, output='run')\n"
         "words = f'{done.step_count} {done.evaluation.episode_count}'\n"
@@ -56,5 +56,5 @@ def test_two_processes_make_one_run(tmp_path: Path):
     ]
     for name, weights in kept[0]["learner"]["actor"].items():
         assert torch.equal(weights, kept[1]["learner"]["actor"][name]), name
-    seen = [state["learner"]["observations"]["actor"] for state in kept]
+    seen = [state["learner"]["observations"]["policy"] for state in kept]
     assert not torch.equal(*seen)  # each has worlds of its own

@@ -6,19 +6,34 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from realworthy.artefacts.text import dump_yaml, parse_yaml
 from realworthy.errors import RealworthyError, Unwritable
-from realworthy.learning import growth, practice
+from realworthy.learning import LEARNERS, growth, practice
+from realworthy.learning.ars import ArsSettings
+from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.ppo import Ppo, PpoSettings, small
-from realworthy.learning.presets import PRESETS, Grow, Randomize, choose_randomization
+from realworthy.learning.presets import (
+    PRESETS,
+    Grow,
+    Randomize,
+    choose_randomization,
+    find_preset,
+)
 from realworthy.learning.runs import BEST, LATEST, RunFolder
 from realworthy.learning.train import resume, train
-from realworthy.learning.training import Progress, Training, TrainSettings
+from realworthy.learning.training import (
+    Progress,
+    Training,
+    TrainSettings,
+    choose_settings,
+)
 from realworthy.policies.policy import load_contract, load_policy
 from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import TASKS
@@ -42,7 +57,7 @@ def quick() -> PpoSettings:
 def settings(updates: int, **changes: object) -> TrainSettings:
     given: dict[str, object] = {
         "task": "pendulum",
-        "ppo": quick(),
+        "learner": quick(),
         "world_count": WORLDS,
         "steps": updates * WORLDS * HORIZON,
         "evaluation_episodes": 4,
@@ -329,6 +344,113 @@ def test_a_resumed_run_looks_when_the_whole_one_would(tmp_path: Path, monkeypatc
     assert len(whole.looks) == 6
     first, second = (r.folder.load(BEST)["actor"] for r in (whole, resumed))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("name", ["ars", "es"])
+def test_every_learner_is_kept_resumed_and_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    """A run knows no learner by name."""
+    monkeypatch.setattr(practice, "_KEEP", 0.0)
+    learner = LEARNERS[name].Settings()
+    setattr(learner, {"ars": "directions", "es": "pairs"}[name], 8)
+    steps = 3 * 2 * WORLDS * 250
+    asked = settings(1, learner=learner, steps=steps)
+    whole = train(asked, output=tmp_path / "whole")
+    assert whole.update_count == 3
+    with pytest.raises(Interrupted):
+        train(asked, output=tmp_path / "cut", follow=interrupt_after(2))
+    resumed = resume(tmp_path / "cut")
+    first, second = (r.folder.load(LATEST)["learner"] for r in (whole, resumed))
+    assert torch.equal(first["weights"], second["weights"])
+    assert load_policy(whole.folder.policy).contract.task == "pendulum"
+    assert any("has no preset for 'pendulum'" in said for said in whole.warnings) == (
+        learner == LEARNERS[name].Settings()
+    )
+
+
+def test_a_run_begins_with_the_weights_of_another(tmp_path: Path):
+    first = train(settings(3), output=tmp_path / "first")
+    begun = settings(1, start_from=str(tmp_path / "first"), seed=4)
+    second = train(begun, output=tmp_path / "second")
+    drawn = train(settings(1, seed=4), output=tmp_path / "drawn")
+    best, one, other = (
+        run.folder.load(BEST)["actor"]["log_std"] for run in (first, second, drawn)
+    )
+    assert (one - best).abs().max() < (other - best).abs().max()
+    assert RunFolder(tmp_path / "second").read_settings(TrainSettings) == begun
+
+
+def test_a_run_begins_with_no_other_policy(tmp_path: Path):
+    train(settings(1), output=tmp_path / "first")
+    start = str(tmp_path / "first")
+    other = settings(1, task="cartpole_balance", start_from=start)
+    with pytest.raises(RealworthyError, match=r"its policy sees angle \(2\), speed"):
+        train(other, output=tmp_path / "second")
+    wider = quick()
+    wider.actor_widths = (32,)
+    other = settings(1, learner=wider, start_from=start)
+    with pytest.raises(RealworthyError, match=r"does not fit: Weights of another"):
+        train(other, output=tmp_path / "second")
+    searched = settings(1, learner=ArsSettings(directions=8), start_from=start)
+    with pytest.raises(RealworthyError, match="was learned by 'ppo'"):
+        train(searched, output=tmp_path / "second")
+    with pytest.raises(RealworthyError, match="is not the folder of a run"):
+        train(settings(1, start_from=str(tmp_path)), output=tmp_path / "second")
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_learner_of_ones_own_is_its_settings(tmp_path: Path):
+    """Nothing but its settings is given; its run cannot be read back, and says so."""
+
+    @dataclass(kw_only=True, slots=True)
+    class Mine(LearnerSettings):
+        width: int = 16
+        """Of its layers."""
+
+        @property
+        def widest_layer(self) -> int:
+            return self.width
+
+        def build(self, environment, *, seed, average=None) -> Learner:
+            s = quick()
+            s.actor_widths = (self.width,)
+            return Ppo(environment, s, seed=seed, average=average)
+
+    done = train(settings(2, learner=Mine(width=8)), output=tmp_path / "run")
+    assert done.folder.load(BEST)["actor"]["network.layers.0.weight"].shape[0] == 8
+    assert "width: 8" in done.folder.settings.read_text()
+    with pytest.raises(RealworthyError, match="no learner of Realworthy's"):
+        resume(tmp_path / "run")
+
+
+def test_a_run_of_schema_1_was_one_of_ppo(tmp_path: Path):
+    folder = train(settings(2), output=tmp_path / "run").folder
+    tree = parse_yaml(folder.settings.read_text())
+    learner = tree["settings"].pop("learner")
+    assert learner.pop("name") == "ppo"
+    tree["settings"]["ppo"], tree["schema"] = learner, 1
+    folder.settings.write_text(dump_yaml(tree))
+    assert folder.read_settings(TrainSettings) == settings(2)
+
+
+def test_a_task_by_its_name_is_trained_by_its_preset(tmp_path: Path):
+    wishes = choose_settings("pendulum", minutes=1, seed=4)
+    preset = find_preset("pendulum")
+    assert wishes.learner == preset.learner()
+    assert (wishes.world_count, wishes.target) == (preset.world_count, preset.target)
+    assert (wishes.minutes, wishes.steps, wishes.seed) == (1, None, 4)
+    blind = choose_settings("cartpole_balance", learner="es")
+    assert blind.learner == find_preset("cartpole_balance", "es").learner()
+    assert blind.minutes == find_preset("cartpole_balance", "es").minutes
+    tuned = choose_settings("cartpole_balance", learner=ArsSettings(directions=4))
+    assert tuned.learner == ArsSettings(directions=4)
+    assert tuned.world_count == find_preset("cartpole_balance", "ars").world_count
+    with pytest.raises(RealworthyError, match="Nearest: 'ars'"):
+        train("pendulum", learner="arss", output=tmp_path / "run")
+    with pytest.raises(RealworthyError, match="minutes cannot be wished"):
+        train(settings(1), output=tmp_path / "run", minutes=3)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_signal_that_no_robot_measures_is_refused_before_training(tmp_path: Path):

@@ -1,14 +1,30 @@
 """Worlds small enough to be known by heart, in plain torch."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields
 
 import torch
 from torch import Tensor
 
-from realworthy.tasks.environment import Environment, Observations, Step
+from realworthy.tasks.environment import (
+    Environment,
+    ObservationGroup,
+    Observations,
+    Purpose,
+    Step,
+)
 
 CPU = torch.device("cpu")
+
+
+def describe_groups(widths: Mapping[str, int]) -> dict[str, ObservationGroup]:
+    """Of vectors: a robot measures what the `actor` sees."""
+    seen, more = Purpose.DEPLOYABLE, Purpose.PRIVILEGED
+    return {
+        name: ObservationGroup((width,), seen if name == "actor" else more)
+        for name, width in widths.items()
+    }
 
 
 class Toy(Environment):
@@ -16,6 +32,11 @@ class Toy(Environment):
 
     device = CPU
     period = 0.02
+    widths: Mapping[str, int]
+
+    @property
+    def groups(self) -> dict[str, ObservationGroup]:
+        return describe_groups(self.widths)
 
     def __init__(self, world_count: int, *, step_limit: int, seed: int = 0) -> None:
         self.world_count = world_count
@@ -332,7 +353,7 @@ class Frozen(Environment):
     def __init__(self, world_count: int, device: torch.device = CPU) -> None:
         self.world_count, self.device = world_count, device
         toy = Noise(world_count)
-        self.widths = toy.widths
+        self.groups = toy.groups
         step = toy.step(torch.zeros(world_count, self.action_width))
         facts = {f.name: getattr(step, f.name) for f in fields(step)}
         self.frozen = Step(**{name: self._move(x) for name, x in facts.items()})

@@ -164,7 +164,7 @@ def test_physics_in_the_mirror_is_the_mirror_of_physics() -> None:
         action = torch.tensor(0.5 * rng.normal(size=(8, 12)), dtype=torch.float32)
         a, b = left.step(action), right.step(left.mirror_action(action))
         assert torch.allclose(a.reward, b.reward, atol=1e-3)
-        for group in ("actor", "critic"):
+        for group in a.final:
             mirrored = left.mirror(group, a.final[group])
             assert float((mirrored - b.final[group]).abs().max()) < 1e-3, group
 

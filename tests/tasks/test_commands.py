@@ -90,7 +90,7 @@ def test_noise_of_sd_zero_changes_nothing():
     actions = make_actions(20, 4, 2)
     for one, other in zip(play(zero, actions), play(none, actions), strict=True):
         assert torch.equal(one.reward, other.reward)
-        assert torch.equal(one.observations["actor"], other.observations["actor"])
+        assert torch.equal(one.observations["policy"], other.observations["policy"])
 
 
 def test_noisy_commands_go_on_exactly_where_they_were_saved():

@@ -96,7 +96,7 @@ def test_running_worlds_get_harder() -> None:
         worlds.reset()
         e, noise, pushed = worlds.e, [], 0.0
         for _ in range(10):
-            seen = worlds.step(torch.zeros(200, 1)).observations["actor"]
+            seen = worlds.step(torch.zeros(200, 1)).observations["policy"]
             noise.append(seen[:, 2] / 0.2 - worlds.scene.read(speed)[:, 0])
             pushed = max(pushed, float(worlds.pushing.last.abs().max()))
         return e.std(0), float(torch.stack(noise).std()), pushed
@@ -110,7 +110,7 @@ def test_running_worlds_get_harder() -> None:
     assert noise_after / noise == pytest.approx(100.0, rel=0.2)
     assert pushed < 0.02 < 1.5 < pushed_after <= 2.0
     # What the critic is told of e is in units of the present belief.
-    told = worlds.observations["critic"][:, -2:]
+    told = worlds.observations["e"]
     assert told.std(0).tolist() == pytest.approx([1.0, 1.0], rel=0.2)
 
 
@@ -159,7 +159,7 @@ def test_another_seed_begins_anew() -> None:
     assert np.array_equal(worlds.e, other.e)
     for _ in range(3):
         first, second = (one.step(torch.ones(5, 1)) for one in (worlds, other))
-        assert torch.equal(first.observations["actor"], second.observations["actor"])
+        assert torch.equal(first.observations["policy"], second.observations["policy"])
 
 
 def test_recorded_steps_take_another_belief_but_no_other_noise() -> None:

@@ -233,13 +233,13 @@ def test_the_mirrored_robot_does_the_mirrored_thing(kind: type[Driving]) -> None
     second.scene.renew()
     seen = second.measuring.observe(torch.ones(3, dtype=torch.bool))[0]
     assert torch.allclose(
-        seen, first.mirror("actor", first.observations["actor"]), atol=1e-5
+        seen, first.mirror("policy", first.observations["policy"]), atol=1e-5
     )
     generator = torch.Generator().manual_seed(0)
     for _ in range(40):
         action = 2 * torch.rand(3, 2, generator=generator) - 1
         one, other = first.step(action), second.step(first.mirror_action(action))
-        for group in ("actor", "critic"):
+        for group in one.observations:
             expected = first.mirror(group, one.observations[group])
             assert torch.allclose(other.observations[group], expected, atol=2e-3)
         assert torch.allclose(one.reward, other.reward, atol=1e-3)
@@ -261,11 +261,11 @@ def test_worlds_go_on_from_a_saved_state(kind: type[Driving]) -> None:
     for _ in range(halfway - 2):
         worlds.step(act)
     state = worlds.state_dict()
-    expected = [worlds.step(act).observations["critic"] for _ in range(4)]
+    expected = [worlds.step(act).observations["truth"] for _ in range(4)]
     other = TaskWorlds(kind(), 2, seed=3)
     other.load_state_dict(state)
     for one in expected:
-        assert torch.equal(other.step(act).observations["critic"], one)
+        assert torch.equal(other.step(act).observations["truth"], one)
 
 
 @pytest.mark.parametrize("kind", TASKS)

@@ -32,8 +32,8 @@ def test_noise_has_the_stated_sd_and_the_critic_sees_none():
     errors = []
     for _ in range(10):
         one, other = noisy.step(torch.zeros(400, 1)), exact.step(torch.zeros(400, 1))
-        assert torch.equal(one.observations["critic"], other.observations["critic"])
-        errors.append(one.observations["actor"] - other.observations["actor"])
+        assert torch.equal(one.observations["truth"], other.observations["truth"])
+        errors.append(one.observations["policy"] - other.observations["policy"])
     error = torch.cat(errors)
     scales = torch.tensor([1.0, 0.5, 0.1])  # of the terms
     sd = 2.0 * torch.tensor([0.001, 0.01, 0.05]) * scales
@@ -49,18 +49,18 @@ def test_noise_has_the_stated_sd_and_the_critic_sees_none():
 def test_latency_shifts_measurements_by_whole_steps(late):
     drawn = Randomization(latency=(late, late))
     worlds = TaskWorlds(PendulumSwingUp(), 3, randomization=drawn, thread_count=1)
-    truth = [worlds.observations["critic"][:, :3]]
-    seen = [worlds.observations["actor"]]
+    truth = [worlds.observations["truth"][:, :3]]
+    seen = [worlds.observations["policy"]]
     actions = [torch.zeros(3, 1)] * 3
     for i in range(12):
         action = torch.full((3, 1), 0.05 * i)
         actions = [*actions[1:], action]
         step = worlds.step(action)
-        truth.append(step.observations["critic"][:, :3])
-        seen.append(step.observations["actor"])
+        truth.append(step.observations["truth"][:, :3])
+        seen.append(step.observations["policy"])
         # the last actions are not measured and never late
         last = torch.cat(actions, dim=1)
-        torch.testing.assert_close(step.observations["actor"][:, 3:], last)
+        torch.testing.assert_close(step.observations["policy"][:, 3:], last)
     for i in range(13):
         assert torch.equal(seen[i][:, :3], truth[max(i - late, 0)])
     assert not torch.equal(seen[-1][:, :3], truth[-1])
@@ -93,22 +93,22 @@ def test_histories_begin_full_of_the_first_measurement():
     def speed() -> torch.Tensor:
         return 0.2 * worlds.scene.qvel[:, :1]
 
-    assert torch.equal(worlds.observations["actor"][:, speeds], speed().repeat(1, 3))
+    assert torch.equal(worlds.observations["policy"][:, speeds], speed().repeat(1, 3))
     past = [speed()] * 3
     for i in range(1, 7):
         step = worlds.step(torch.ones(2, 1))
         if i % 3:
             past = [*past[1:], speed()]
             seen = torch.cat(past, dim=1)
-            assert torch.equal(step.observations["actor"][:, speeds], seen)
+            assert torch.equal(step.observations["policy"][:, speeds], seen)
             continue
         assert step.truncated.all()
         kept = torch.cat(past[1:], dim=1)
-        assert torch.equal(step.final["actor"][:, speeds][:, :2], kept)
+        assert torch.equal(step.final["policy"][:, speeds][:, :2], kept)
         past = [speed()] * 3
-        begun = step.observations["actor"][:, speeds]
+        begun = step.observations["policy"][:, speeds]
         assert torch.equal(begun, torch.cat(past, dim=1))
-    assert worlds.widths["critic"] == 3 + 1 + 1  # the critic needs no history
+    assert worlds.groups["truth"].size == 3 + 1 + 1  # the critic needs no history
 
 
 @pytest.mark.parametrize("with_warp", [False, True])
@@ -129,16 +129,16 @@ def test_a_false_encoder_moves_measurements_and_position_commands(
         for task, how in ((wrong, drawn), (Reach(twin, tip="tip"), None))
     )
     truth = false.scene.qpos.clone()
-    measured = false.observations["actor"][:, :2]
+    measured = false.observations["policy"][:, :2]
     torch.testing.assert_close(measured, truth + torch.tensor([[bias, 0.0]]))
-    torch.testing.assert_close(false.observations["critic"][:, :2], truth)
+    torch.testing.assert_close(false.observations["truth"][:, :2], truth)
     for _ in range(99):
         false.step(torch.zeros(1, 2))
         true.step(torch.zeros(1, 2))
     moved = false.scene.qpos - true.scene.qpos
     # asked for its home, it stands where its encoder says home is
     torch.testing.assert_close(moved, torch.tensor([[-bias, 0.0]]), atol=1e-3, rtol=0)
-    both = [w.observations["actor"][:, :2] for w in (false, true)]
+    both = [w.observations["policy"][:, :2] for w in (false, true)]
     torch.testing.assert_close(*both, atol=1e-3, rtol=0)
 
 

@@ -78,7 +78,7 @@ def test_mirrored_actions_move_a_mirrored_world(
     for i in range(30):
         one = torch.tensor([np.sin(0.4 * i)], dtype=torch.float32)
         step = worlds.step(torch.stack([one, worlds.mirror_action(one)]))
-        for group in ("actor", "critic"):
+        for group in worlds.groups:
             seen, other = step.observations[group]
             torch.testing.assert_close(
                 worlds.mirror(group, seen), other, atol=1e-5, rtol=0
@@ -106,13 +106,14 @@ def test_a_servo_of_the_other_side_has_an_offset_of_its_own():
             "right.command.action": 0.15,
         },
     )
-    seen = mirrors.mirror("actor", torch.tensor([5.0, 0.0, 0.25, 0.0]))
+    seen = mirrors.mirror("policy", torch.tensor([5.0, 0.0, 0.25, 0.0]))
     assert seen.tolist() == pytest.approx([4.0, -1.0, 0.2, -0.05])
     moved = mirrors.mirror("action", torch.tensor([0.25, 0.0]))
     assert moved.tolist() == pytest.approx([0.2, -0.05])
     # a critic sees true positions, and the actions as they were
-    true = mirrors.mirror("critic", torch.tensor([5.0, 0.0, 0.25, 0.0, 1.0, 7.0, 8.0]))
-    assert true.tolist() == pytest.approx([0.0, -5.0, 0.2, -0.05, 1.0, 8.0, 7.0])
+    true = mirrors.mirror("truth", torch.tensor([5.0, 0.0, 0.25, 0.0, 1.0]))
+    assert true.tolist() == pytest.approx([0.0, -5.0, 0.2, -0.05, 1.0])
+    assert mirrors.mirror("privileged", torch.tensor([7.0, 8.0])).tolist() == [8, 7]
 
 
 def test_a_mirror_image_of_a_mirror_image_is_the_thing():
@@ -122,13 +123,14 @@ def test_a_mirror_image_of_a_mirror_image_is_the_thing():
         Linear(name="gyro", signals=("base.gyro.x",)),
     )
     x = torch.arange(2 * 3 + 3 + 1, dtype=torch.float32) + 1
-    seen = mirrors.mirror("actor", x)
+    seen = mirrors.mirror("policy", x)
     by_hand = [-2, -1, -4, -3, -6, -5, 7, -8, 9, -10]
     assert seen.tolist() == by_hand
-    assert torch.equal(mirrors.mirror("actor", seen), x)
-    # pose, gravity, gyro; the time that is left; two privileged
-    critic = torch.arange(9, dtype=torch.float32) + 1
-    assert mirrors.mirror("critic", critic).tolist() == [-2, -1, 3, -4, 5, -6, 7, 9, 8]
+    assert torch.equal(mirrors.mirror("policy", seen), x)
+    # pose, gravity, gyro; the time that is left
+    truth = torch.arange(7, dtype=torch.float32) + 1
+    assert mirrors.mirror("truth", truth).tolist() == [-2, -1, 3, -4, 5, -6, 7]
+    assert mirrors.mirror("privileged", torch.tensor([8.0, 9.0])).tolist() == [9, 8]
     assert mirrors.mirror("action", torch.tensor([[0.2, 0.5]])).tolist() == [
         pytest.approx([-0.5, -0.2])
     ]
@@ -139,7 +141,7 @@ def test_goals_ahead_stay_ahead():
         name="goal",
         signals=(*BASE, *QUATERNION, "goal.x", "goal.y", "goal.yaw"),
     )
-    seen = build(goal).mirror("actor", torch.tensor([1.0, 2.0, 0.6, 0.8]))
+    seen = build(goal).mirror("policy", torch.tensor([1.0, 2.0, 0.6, 0.8]))
     assert seen.tolist() == pytest.approx([1.0, -2.0, -0.6, 0.8])
 
 
@@ -157,9 +159,10 @@ def test_e_changes_sides():
         space=load_twin("quadruped").space.select(names),
         device=torch.device("cpu"),
     )
-    seen = mirrors.mirror("critic", torch.arange(9, dtype=torch.float32))
-    # first the time that is left; a bias has the sign of its joint, damping has none
-    assert seen.tolist() == [0, -2, -1, 4, 3, -5, 6, 8, 7]
+    seen = mirrors.mirror("e", torch.arange(8, dtype=torch.float32) + 1)
+    # a bias has the sign of its joint, damping has none
+    assert seen.tolist() == [-2, -1, 4, 3, -5, 6, 8, 7]
+    assert mirrors.mirror("truth", torch.zeros(1)).tolist() == [0]  # the time left
 
 
 def test_a_term_without_its_mirror_image_is_refused():
@@ -176,4 +179,4 @@ def test_a_task_without_symmetry_says_so():
     worlds = TaskWorlds(Reach(), 1, thread_count=1)
     assert worlds.mirror_count == 1
     with pytest.raises(RealworthyError, match="no symmetry"):
-        worlds.mirror("actor", torch.zeros(1, 4))
+        worlds.mirror("policy", torch.zeros(1, 4))

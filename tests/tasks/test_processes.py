@@ -60,8 +60,8 @@ def test_a_payload_jumps_at_its_rate_and_is_gone_in_the_next_episode():
 
 def test_the_critic_sees_a_payload_as_it_jumps():
     worlds = build(50, PAYLOAD)
-    before = worlds.observations["critic"][:, -2]
-    after = play(worlds, torch.zeros(10, 50, 1))[-1].observations["critic"][:, -2]
+    before = worlds.observations["e"][:, -2]
+    after = play(worlds, torch.zeros(10, 50, 1))[-1].observations["e"][:, -2]
     jumped = torch.from_numpy(worlds.e[:, 0] >= 1.0)
     assert 0 < int(jumped.sum()) < 50
     assert torch.equal(before != after, jumped)

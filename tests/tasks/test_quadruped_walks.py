@@ -70,8 +70,8 @@ def find_slope(learner: Ppo, *, hears_command: bool) -> float:
     observations = worlds.measuring.observe(torch.ones(64, dtype=torch.bool))[0]
     speeds = []
     for _ in range(150):
-        step = worlds.step(learner.act({"actor": observations}))
-        observations = step.observations["actor"]
+        step = worlds.step(learner.act({"policy": observations}))
+        observations = step.observations["policy"]
         speeds.append(task.base.read(worlds.scene).velocity[:, 0])
     speed = torch.stack(speeds[50:]).mean(0)
     return float((speed * asked).sum() / asked.square().sum())

@@ -94,7 +94,7 @@ def test_goals_are_within_reach_of_the_base_and_differ():
     # at most 0.9 · 2.5 rad bent, so never nearer than the folded arm
     assert float(distance.min()) > 0.6 * math.cos(2.25 / 2) - 1e-6
     assert len({tuple(goal) for goal in task.goal.tolist()}) > 150
-    inputs = worlds.observations["actor"][:, 4:7]
+    inputs = worlds.observations["policy"][:, 4:7]
     torch.testing.assert_close(inputs, task.goal)
 
 

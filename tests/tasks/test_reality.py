@@ -111,7 +111,7 @@ def test_a_reality_of_another_e_alone_is_the_twin_with_that_e(build, twin, e):
         for name in ("reward", "terminated", "truncated", "success", "failure"):
             assert torch.equal(getattr(one, name), getattr(other, name)), name
         assert torch.equal(real.scene.qpos, twins.scene.qpos)
-        assert torch.equal(one.observations["actor"], other.observations["actor"])
+        assert torch.equal(one.observations["policy"], other.observations["policy"])
 
 
 class FromHome:
@@ -171,7 +171,7 @@ def test_the_actor_sees_what_a_stand_in_reports(build, reality: Reality):
         known = [scene.action[0]] if goal is None else [scene.action[0], goal[0]]
         said = (state.position, state.velocity, state.torque, state.others)
         row = np.concatenate([*said, *(x.double().numpy() for x in known)])
-        seen = step.observations["actor"][0]
+        seen = step.observations["policy"][0]
         np.testing.assert_allclose(seen, observer.observe(row), atol=2e-6)
 
 
@@ -247,7 +247,7 @@ def test_worlds_differ_in_noise_and_repeat_with_their_seed():
 
     def play(worlds: TaskWorlds) -> tuple[Tensor, Tensor]:
         step = worlds.step(torch.zeros(4, 1))
-        return step.observations["actor"], worlds.scene.qpos
+        return step.observations["policy"], worlds.scene.qpos
 
     def build(seed: int) -> TaskWorlds:
         return build_real_worlds(
@@ -269,7 +269,7 @@ def test_measurement_noise_is_the_reality_s_and_not_the_task_s():
     reality = describe("cartpole", noise=Noise(position=0.02))
     worlds = build_real_worlds(CartpoleBalance, reality, 2000)
     step = worlds.step(torch.zeros(2000, 1))
-    error = step.observations["actor"] - step.observations["critic"][:, :6]
+    error = step.observations["policy"] - step.observations["truth"][:, :6]
     assert float(error[:, 0].std()) == pytest.approx(0.02, rel=0.05)
     assert not error[:, 3:].any()
 
@@ -316,13 +316,13 @@ def test_episodes_begin_cold():
     courses = []
     for _ in range(2):
         steps = [worlds.step(torch.ones(1, 1)) for _ in range(worlds.step_limit)]
-        courses.append(torch.cat([step.final["critic"][:, :3] for step in steps]))
+        courses.append(torch.cat([step.final["truth"][:, :3] for step in steps]))
     assert torch.equal(*courses)
     task = PendulumSwingUp()
     task.begin = FromHome(task).begin
     strong = build_real_worlds(task, describe("pendulum"), 1, thread_count=1)
     last = [strong.step(torch.ones(1, 1)) for _ in range(20)][-1]
-    assert not torch.allclose(courses[0][-1], last.final["critic"][0, :3], atol=0.05)
+    assert not torch.allclose(courses[0][-1], last.final["truth"][0, :3], atol=0.05)
 
 
 def test_a_finer_time_step_keeps_the_control_period():
@@ -371,5 +371,5 @@ def test_a_world_that_diverges_ends_and_begins_anew():
     step = worlds.step(torch.zeros(2, 1))
     assert step.invalid.tolist() == [False, True]
     assert int(step.failure[1]) == int(Failure.NUMERICAL)
-    assert step.observations["actor"].isfinite().all()
-    assert worlds.step(torch.zeros(2, 1)).observations["actor"].isfinite().all()
+    assert step.observations["policy"].isfinite().all()
+    assert worlds.step(torch.zeros(2, 1)).observations["policy"].isfinite().all()

@@ -171,9 +171,9 @@ def test_the_scan_turns_with_the_robot_and_has_a_mirror_image() -> None:
         place = torch.tensor([3.0 - left, 0.8 + ahead])
         wanted = 1.0 - float(walkers.find_height(place))
         assert float(scan[i]) == pytest.approx(wanted, abs=1e-5)
-    critic = torch.arange(worlds.widths["critic"], dtype=torch.float32)
-    twice = worlds.mirror("critic", worlds.mirror("critic", critic))
-    assert torch.equal(twice, critic)
+    seen = torch.arange(worlds.groups["privileged"].size, dtype=torch.float32)
+    twice = worlds.mirror("privileged", worlds.mirror("privileged", seen))
+    assert torch.equal(twice, seen)
 
 
 def test_terrain_that_cannot_be_is_refused() -> None:

@@ -58,7 +58,7 @@ def assert_equal(one: Step, other: Step) -> None:
     """World by world, bit by bit."""
     for name in TENSORS:
         assert torch.equal(getattr(one, name), getattr(other, name)), name
-    for group in ("actor", "critic"):
+    for group in one.observations:
         assert torch.equal(one.observations[group], other.observations[group])
         assert torch.equal(one.final[group], other.final[group])
 
@@ -68,17 +68,17 @@ def test_an_ended_world_shows_its_next_beginning_and_its_true_last():
     push = torch.tensor([[1.0], [0.0], [0.0]])
     step = worlds.step(push)
     while not step.terminated[0]:
-        assert step.final["actor"] is step.observations["actor"]
+        assert step.final["policy"] is step.observations["policy"]
         step = worlds.step(push)
     assert step.done.tolist() == [True, False, False]
-    assert float(step.final["actor"][0, 0]) > 1.78  # [m] at the end of the rail
-    assert abs(float(step.observations["actor"][0, 0])) <= 0.5  # where episodes begin
-    assert float(step.observations["actor"][0, -1]) == 0.0  # no action yet
-    assert float(step.final["actor"][0, -1]) == 1.0
+    assert float(step.final["policy"][0, 0]) > 1.78  # [m] at the end of the rail
+    assert abs(float(step.observations["policy"][0, 0])) <= 0.5  # where episodes begin
+    assert float(step.observations["policy"][0, -1]) == 0.0  # no action yet
+    assert float(step.final["policy"][0, -1]) == 1.0
     left = 6  # its place among what the critic sees
-    assert float(step.observations["critic"][0, left]) == 1.0
-    assert float(step.final["critic"][0, left]) < 1.0
-    for group in ("actor", "critic"):
+    assert float(step.observations["truth"][0, left]) == 1.0
+    assert float(step.final["truth"][0, left]) < 1.0
+    for group in worlds.groups:
         assert torch.equal(step.final[group][1:], step.observations[group][1:])
 
 
@@ -137,7 +137,7 @@ def test_the_seed_decides():
     ]
     for one, same, other in zip(*runs, strict=True):
         assert_equal(one, same)
-        for group in ("actor", "critic"):
+        for group in one.observations:
             assert not torch.equal(one.observations[group], other.observations[group])
 
 
@@ -156,7 +156,7 @@ def test_a_saved_run_goes_on_exactly(noise):
     again = build()
     play(again, actions[:3])
     again.load_state_dict(saved)
-    assert torch.equal(again.observations["actor"], whole[9].observations["actor"])
+    assert torch.equal(again.observations["policy"], whole[9].observations["policy"])
     for one, other in zip(play(again, actions[10:]), whole[10:], strict=True):
         assert_equal(one, other)
 
@@ -184,7 +184,7 @@ def test_what_the_critic_sees_of_e_is_in_multiples_of_the_sd():
     worlds = TaskWorlds(
         CartpoleBalance(), 400, randomization=Randomization(belief=belief)
     )
-    e = worlds.observations["critic"][:, -2:]
+    e = worlds.observations["e"]
     torch.testing.assert_close(e.mean(dim=0), torch.zeros(2), atol=0.2, rtol=0)
     torch.testing.assert_close(e.std(dim=0), torch.ones(2), atol=0.15, rtol=0)
 
@@ -201,8 +201,7 @@ def test_a_world_that_diverges_is_counted_and_begins_anew_alone():
         for name in TENSORS:
             assert torch.equal(getattr(one, name)[others], getattr(other, name)[others])
         assert bool(other.invalid[2]) == (i == 5)
-        assert other.observations["actor"].isfinite().all()
-        assert other.observations["critic"].isfinite().all()
+        assert all(x.isfinite().all() for x in other.observations.values())
         assert other.reward.isfinite().all()
         if i == 5:
             assert other.terminated.tolist() == [False, False, True, False]
@@ -250,7 +249,7 @@ def test_a_push_moves_the_world_within_its_step():
     one, other = pushed.step(action), calm.step(action)
     gained = pushed.scene.qvel[:, 1] - calm.scene.qvel[:, 1]
     torch.testing.assert_close(gained, pushed.pushing.last[:, 1], atol=0.3, rtol=0.1)
-    assert not torch.equal(one.observations["actor"], other.observations["actor"])
+    assert not torch.equal(one.observations["policy"], other.observations["policy"])
 
 
 @pytest.mark.parametrize(
@@ -281,7 +280,7 @@ def test_warp_goes_the_same_way():
     warp = TaskWorlds(PendulumSwingUp(), 3, with_warp=True)
     for action in actions:
         one, other = cpu.step(action), warp.step(action)
-        for group in ("actor", "critic"):
+        for group in one.observations:
             torch.testing.assert_close(
                 one.observations[group], other.observations[group], atol=1e-4, rtol=0
             )
@@ -297,7 +296,7 @@ def test_coarse_physics_take_half_the_steps_and_go_the_same_way():
     assert coarse.period == fine.period
     actions = 0.3 * make_actions(25, 16)
     for one, other in zip(play(fine, actions), play(coarse, actions), strict=True):
-        seen, near = one.observations["actor"], other.observations["actor"]
+        seen, near = one.observations["policy"], other.observations["policy"]
         torch.testing.assert_close(near, seen, atol=0.05, rtol=0)
     assert not torch.equal(near, seen)
 
@@ -305,3 +304,29 @@ def test_coarse_physics_take_half_the_steps_and_go_the_same_way():
 def test_physics_stay_as_fine_where_the_control_period_asks_for_it():
     worlds = TaskWorlds(BipedVelocity(), 2, thread_count=1, coarse=True)
     assert worlds.simulator.substeps == 5
+
+
+def test_observations_are_groups_and_e_is_one_of_its_own():
+    belief = believe("pole.mass", "cart.damping")
+    worlds = TaskWorlds(
+        make_short(0.1), 4, randomization=Randomization(belief=belief), thread_count=1
+    )
+    purposes = {name: group.purpose.value for name, group in worlds.groups.items()}
+    assert purposes == {"policy": "deployable", "truth": "privileged", "e": "e"}
+    for name, x in worlds.reset().items():
+        assert x.shape == (4, *worlds.groups[name].shape)
+    mean, sd = (
+        np.array([y[n] for n in belief.space.names]) for y in (belief.mean, belief.sd)
+    )
+
+    def standardise() -> Tensor:
+        return torch.from_numpy((worlds.e - mean) / sd).float()
+
+    before = standardise()
+    for _ in range(worlds.step_limit):
+        step = worlds.step(torch.zeros(4, 1))
+    assert step.truncated.all()
+    # what was e until the end stays so although the worlds have another one by now
+    torch.testing.assert_close(step.final["e"], before)
+    torch.testing.assert_close(step.observations["e"], standardise())
+    assert not torch.equal(standardise(), before)

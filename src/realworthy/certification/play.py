@@ -67,7 +67,7 @@ def play(
     rows: list[NDArray[np.float32]] = []
     told: list[NDArray[np.float32]] = []
     for k in range(worlds.step_limit):
-        actor = observations["actor"].numpy()
+        actor = observations["policy"].numpy()
         if k % 10 == 0:
             seen.append(actor[:16].astype(np.float64))
         if with_signals:

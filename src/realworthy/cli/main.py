@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, NoReturn, Protocol, Union
 
 import tyro
@@ -18,6 +19,7 @@ from realworthy.cli.convert import Convert
 from realworthy.cli.deploy import Deploy
 from realworthy.cli.diagnose import Diagnose
 from realworthy.cli.excite import Excite
+from realworthy.cli.learner_options import split_options
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
 from realworthy.cli.robot import RobotCommand
@@ -116,6 +118,17 @@ def _run_command(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> Command:
+    """With what of `train` only the learner that it names can read."""
+    options: list[str] = []
+    if arguments[:1] == ["train"]:
+        arguments, options = split_options(arguments, Train.list_options())
+    command = _read(arguments)
+    if isinstance(command, Train):
+        return replace(command, options=tuple(options))
+    return command
+
+
+def _read(arguments: list[str]) -> Command:
     kinds = tuple(
         Annotated[kind, tyro.conf.subcommand(name, prefix_name=False)]
         for name, kind in COMMANDS.items()

@@ -25,6 +25,7 @@ TOPICS = {
     "realities": "stand-ins for robots, with a truth that only they know",
     "importers": "foreign layouts of recordings",
     "tasks": "what can be learned; with a name, what a task is made of",
+    "learners": "who can learn it, with all settings",
     "tables": "ranges that others have published for randomization",
     "run.csv --twin arm": "a recording, and whether it fits a twin",
     "policy.onnx": "a policy: what it sees, what its actions mean",
@@ -36,6 +37,7 @@ _SINGULAR = {
     "reality": "realities",
     "importer": "importers",
     "task": "tasks",
+    "learner": "learners",
     "table": "tables",
 }
 
@@ -50,14 +52,15 @@ class Show:
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[WHAT]", help_behavior_hint=""),
     ] = ""
-    """twins, parameters, realities, importers, tasks or tables; or a twin, file or
-    folder."""
+    """twins, parameters, realities, importers, tasks, learners or tables; or a twin,
+    file or folder."""
     name: Annotated[
         str,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[NAME]", help_behavior_hint=""),
     ] = ""
-    """One twin, reality, importer, task or table; or a part of parameters' names."""
+    """One twin, reality, importer, task, learner or table; or a part of parameters'
+    names."""
     twin: TwinName = ""
     """Whose parameters; or the twin that a recording should fit."""
     against: TwinName = ""
@@ -108,6 +111,14 @@ class Show:
                 show_tasks.show_task(self.name)
                 if self.name
                 else show_tasks.show_tasks()
+            )
+        if topic == "learners":
+            from realworthy.cli import show_learners
+
+            return (
+                show_learners.show_learner(self.name)
+                if self.name
+                else show_learners.show_learners()
             )
         if topic == "tables":
             from realworthy.cli import show_tables

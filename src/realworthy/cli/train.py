@@ -3,18 +3,20 @@
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role, TwinName
+from realworthy.cli.learner_options import parse_settings
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from realworthy.learning.learner import LearnerSettings
     from realworthy.learning.training import Progress, Training, TrainSettings
     from realworthy.tasks.evaluate import Evaluation
     from realworthy.tasks.variety import Variety
@@ -37,6 +39,15 @@ class Train:
         tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
     ]
     """The run's folder, made anew; with --resume, the one to go on with."""
+    learner: Annotated[
+        str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
+    ] = None
+    """Who learns: ppo (default), ars, es; realworthy show learners. Its settings are
+    options as well: with --learner NAME, --help lists them."""
+    start_from: Annotated[
+        str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
+    ] = ""
+    """The folder of a run, whose weights are the first ones."""
     twin: TwinName = ""
     """A twin to learn on; by default the task's own."""
     minutes: AnyNumber = None
@@ -80,11 +91,21 @@ class Train:
     """Also write a page with plots, for people; of one run."""
     overwrite: Flag = False
     """Replace existing files; a run's folder is never replaced."""
+    options: Annotated[tuple[str, ...], tyro.conf.Suppress] = ()
+    """Words that are settings of the learner; see `split_options`."""
+
+    @classmethod
+    def list_options(cls) -> set[str]:
+        """Names of its own options, without those of learners."""
+        names = {field.name.replace("_", "-") for field in fields(cls)}
+        return {"from", *names} - {"start-from", "options"}
 
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
 
         self._check()
+        if not self.resume:
+            self._settings(self.seed or 0)  # mistakes before anything is written
         if os.environ.get("RANK", "0") != "0":  # of torchrun; the first one reports
             self._train()
             return 0
@@ -207,9 +228,15 @@ class Train:
 
     def _check_same(self, began: "TrainSettings", seed: int | None) -> None:
         """Raises where something was asked for that a run cannot change."""
-        from realworthy.errors import RealworthyError
+        import msgspec
 
+        from realworthy.errors import RealworthyError
+        from realworthy.learning.catalogue import name_learner
+
+        name = name_learner(began.learner)
         asked = {
+            "--learner": (self.learner, name),
+            "--from": (self.start_from or None, began.start_from),
             "--twin": (self.twin or None, began.twin),
             "--randomize": (self.randomize, began.randomize.value),
             "--table": (self.table or None, began.table),
@@ -218,6 +245,11 @@ class Train:
             "--seed": (seed, began.seed),
             "--device": (self.device, began.device),
         }
+        if self.learner in (None, name):
+            old = msgspec.to_builtins(began.learner)
+            new = msgspec.to_builtins(self._change(began.learner))
+            for key in (key for key in old if new[key] != old[key]):
+                asked[f"--{key.replace('_', '-')}"] = (f"{new[key]}", f"{old[key]}")
         for option, (value, old) in asked.items():
             if value not in (None, old):
                 kept = "none" if old == "" else old
@@ -228,30 +260,34 @@ class Train:
                 )
 
     def _settings(self, seed: int) -> "TrainSettings":
-        from realworthy.learning.presets import Grow, Randomize, find_preset
-        from realworthy.learning.training import TrainSettings
-        from realworthy.tasks.catalogue import check_task
+        from realworthy.learning.presets import Grow, Randomize
+        from realworthy.learning.training import choose_settings
 
-        check_task(self.task)
-        device = self.device or "cpu"
-        preset = find_preset(self.task).on(device)
-        bounded = self.minutes is not None or self.steps is not None
-        return TrainSettings(
-            task=self.task,
+        settings = choose_settings(
+            self.task,
+            learner=self.learner or "",
+            start_from=self.start_from,
             twin=self.twin,
             randomize=Randomize(self.randomize or "preset"),
             table=self.table,
             grow=Grow(self.grow or "at_once"),
-            ppo=preset.ppo(),
-            world_count=self.worlds or preset.world_count,
-            minutes=self.minutes if bounded else preset.minutes,
+            world_count=self.worlds,
+            minutes=self.minutes,
             steps=self.steps,
-            target=preset.target if self.target is None else self.target,
-            ease_steps=preset.ease_steps,
-            coarse=preset.coarse,
+            target=self.target,
             seed=seed,
-            device=device,
+            device=self.device or "cpu",
         )
+        return replace(settings, learner=self._change(settings.learner))
+
+    def _change(self, learner: "LearnerSettings") -> "LearnerSettings":
+        """A learner's settings with those that were given."""
+        from realworthy.learning.catalogue import name_learner
+
+        if not self.options:
+            return learner
+        program = f"realworthy train {self.task} --learner {name_learner(learner)}"
+        return parse_settings(learner, self.options, program=program)
 
 
 def _name(seed: int) -> str:

@@ -4,6 +4,7 @@ Directions are drawn, each is tried forwards and backwards, and the weights foll
 best of them in proportion to what they brought.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,21 +16,26 @@ from realworthy.learning.candidates import (
     Normalisation,
     PairPlayer,
     PairScores,
+    check_shares,
 )
 from realworthy.learning.learner import (
     BadSettings,
     Learner,
+    LearnerSettings,
     Memory,
     NothingCollected,
     State,
     build_generator,
 )
+from realworthy.learning.network_input import find_policy_input
+from realworthy.learning.networks import Actor
+from realworthy.learning.normaliser import Average
 from realworthy.learning.tally import RolloutMetrics
 from realworthy.tasks.environment import Environment, Observations
 
 
 @dataclass(kw_only=True, slots=True)
-class ArsSettings:
+class ArsSettings(LearnerSettings):
     """For tasks that a linear policy can do."""
 
     directions: int = 16
@@ -44,6 +50,15 @@ class ArsSettings:
     """Of observations, by statistics of random policies."""
     warm_up: int = 100
     """Control steps of random policies from which those statistics come."""
+
+    @property
+    def widest_layer(self) -> int:
+        return 1
+
+    def build(
+        self, environment: Environment, *, seed: int, average: Average | None = None
+    ) -> "Ars":
+        return Ars(environment, self, seed=seed, average=average)
 
 
 def raw() -> ArsSettings:
@@ -71,9 +86,27 @@ class ArsMetrics:
     step: float
     """Norm of the change of the weights."""
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        return {
+            "mean": self.mean,
+            "best": self.best,
+            "spread": self.spread,
+            "step": self.step,
+            "invalid_directions": self.invalid_direction_count,
+        }
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.step)
+
 
 class Ars(Learner):
-    """One matrix of weights."""
+    """One matrix of weights; processes average their steps."""
+
+    Settings = ArsSettings
+    about = "a linear policy, tried in many directions; for small tasks"
+    remedy = "learn in smaller steps: a smaller step_size"
 
     def __init__(
         self,
@@ -81,6 +114,7 @@ class Ars(Learner):
         settings: ArsSettings | None = None,
         *,
         seed: int = 0,
+        average: Average | None = None,
     ) -> None:
         self.settings = s = settings or ArsSettings()
         if not 1 <= s.kept <= s.directions:
@@ -88,10 +122,12 @@ class Ars(Learner):
                 f"{s.kept} of {s.directions} directions cannot be kept.",
                 hint="Choose 1 ≤ kept ≤ directions.",
             )
+        check_shares(environment, s.directions)
+        self.average = average
         self.generator = build_generator(seed, environment.device)
-        widths = (environment.widths["actor"], environment.action_width)
+        widths = (find_policy_input(environment).width, environment.action_width)
         policy = FlatPolicy(widths, has_bias=False)
-        self.player = PairPlayer(environment, policy, s.normalisation)
+        self.player = PairPlayer(environment, policy, s.normalisation, average=average)
         self.weights = torch.zeros(policy.weight_count, device=environment.device)
         """(weights,) of the linear policy, action by action."""
         self._directions = self.weights[None]
@@ -117,6 +153,8 @@ class Ars(Learner):
             self._directions, scores, kept=self.settings.kept
         )
         step = self.settings.step_size * step
+        if self.average is not None:
+            self.average([step])
         self.weights = self.weights + step
         invalid = (~scores.valid).sum()
         seen = [scores.mean, scores.best, spread, step.norm(), invalid]
@@ -136,10 +174,20 @@ class Ars(Learner):
     def remember(self, world_count: int) -> Memory:
         return Memory(torch.zeros(0, world_count, 0, device=self.weights.device))
 
+    def export(self) -> Actor:
+        return self.player.export(self.weights)
+
+    def copy_weights(self) -> State:
+        return {"weights": self.weights.clone(), "player": self.player.state_dict()}
+
+    def load_weights(self, weights: State) -> tuple[str, ...]:
+        self.weights.copy_(self.player.check_weights(weights.get("weights")))
+        self.player.load_state_dict(cast(State, weights["player"]))
+        return ()
+
     def state_dict(self) -> State:
         return {
-            "weights": self.weights.clone(),
-            "player": self.player.state_dict(),
+            **self.copy_weights(),
             "generator": self.generator.get_state(),
         }
 

@@ -8,11 +8,13 @@ from itertools import pairwise
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from realworthy.errors import RealworthyError
-from realworthy.learning.learner import BadSettings, State
-from realworthy.learning.normaliser import Normaliser
+from realworthy.learning.learner import BadSettings, BadWeights, State
+from realworthy.learning.network_input import find_policy_input
+from realworthy.learning.networks import Activation, Actor, Mlp
+from realworthy.learning.normaliser import Average, Normaliser
 from realworthy.learning.tally import Tally
 from realworthy.tasks.environment import Environment, Observations
 
@@ -67,6 +69,27 @@ class FlatPolicy:
             x = x.tanh() if i < len(layers) - 1 else x
         return x
 
+    @torch.no_grad()
+    def build(self, weights: Tensor) -> Mlp:
+        """The network with (weights,) of one candidate, on the CPU."""
+        width_in, *hidden, width_out = self.widths
+        network = Mlp(
+            width_in,
+            tuple(hidden),
+            width_out,
+            activation=Activation.TANH,
+            output_gain=1.0,
+            generator=torch.Generator(),
+        )
+        linears = [x for x in network.layers if isinstance(x, nn.Linear)]
+        at = 0
+        for linear in linears:
+            own = (linear.weight, linear.bias) if self.has_bias else (linear.weight,)
+            for x in own:
+                x.copy_(weights[at : at + x.numel()].view_as(x))
+                at += x.numel()
+        return network
+
 
 @dataclass(frozen=True, slots=True)
 class PairScores:
@@ -101,13 +124,20 @@ class PairPlayer:
     """
 
     def __init__(
-        self, environment: Environment, policy: FlatPolicy, normalisation: Normalisation
+        self,
+        environment: Environment,
+        policy: FlatPolicy,
+        normalisation: Normalisation,
+        *,
+        average: Average | None = None,
     ) -> None:
         self.policy = policy
+        self.see = find_policy_input(environment).join
         self.normalisation = normalisation
         self.normaliser = Normaliser(policy.widths[0]).to(environment.device)
         self.tally = Tally(environment.world_count, environment.device)
         self._is_warm = normalisation is Normalisation.NONE
+        self._average = average
 
     def warm_up(
         self, environment: Environment, step_count: int, generator: torch.Generator
@@ -120,10 +150,13 @@ class PairPlayer:
         weights = torch.stack([self.policy.draw(generator) for _ in range(worlds)])
         observations = environment.reset(scatter=True)
         for _ in range(step_count):
-            self.normaliser.observe(observations["actor"])
-            x = self.normalise(observations["actor"])[:, None]
+            seen = self.see(observations)
+            self.normaliser.observe(seen)
+            x = self.normalise(seen)[:, None]
             action = self.policy.act(weights, x)[:, 0]
             observations = environment.step(action).observations
+        if self._average is not None:
+            self.normaliser.merge(self._average)
 
     def normalise(self, x: Tensor) -> Tensor:
         """(…, width) as policies see it."""
@@ -149,9 +182,32 @@ class PairPlayer:
         self.normaliser.load_state_dict(s["normaliser"])
         self._is_warm = s["is_warm"]
 
+    def check_weights(self, weights: object) -> Tensor:
+        """(weights,) of another one, if they fit."""
+        count = self.policy.weight_count
+        if not isinstance(weights, Tensor) or weights.shape != (count,):
+            given = len(weights) if isinstance(weights, Tensor) else "no"
+            raise BadWeights(
+                f"Weights of another policy: there are {given} numbers, not {count}.",
+                hint="Policies fit where observations, actions and layers are alike.",
+            )
+        return weights
+
+    def export(self, weights: Tensor) -> Actor:
+        """One policy as a module, on the CPU."""
+        width_in, *_, width_out = self.policy.widths
+        actor = Actor(self.policy.build(weights), width_in, width_out, std=1.0)
+        mean, scale = self.normaliser.mean.cpu(), self.normaliser.scale.cpu()
+        if self.normalisation is not Normalisation.FULL:
+            mean = torch.zeros_like(mean)
+        if self.normalisation is Normalisation.NONE:
+            scale = torch.ones_like(scale)
+        actor.normaliser.fix(mean, scale)
+        return actor
+
     def act(self, weights: Tensor, observations: Observations) -> Tensor:
         """(worlds, action_width) actions of one policy."""
-        x = self.normalise(observations["actor"])
+        x = self.normalise(self.see(observations))
         return self.policy.act(weights[None], x[None])[0]
 
     @torch.no_grad()
@@ -159,16 +215,12 @@ class PairPlayer:
         self, environment: Environment, weights: Tensor, directions: Tensor
     ) -> PairScores:
         """One episode of each world on each side of (directions, weights) steps."""
-        count, worlds = len(directions), environment.world_count
-        if worlds % count:
-            raise BadSettings(
-                f"{worlds} worlds cannot be shared by {count} directions.",
-                hint=f"Choose a multiple of {count} worlds, or other directions.",
-            )
+        count = len(directions)
+        check_shares(environment, count)
 
         def use(candidates: Tensor) -> Callable[[Observations], Tensor]:
             def act(observations: Observations) -> Tensor:
-                x = self.normalise(observations["actor"]).unflatten(0, (count, -1))
+                x = self.normalise(self.see(observations)).unflatten(0, (count, -1))
                 return self.policy.act(candidates, x).flatten(0, 1)
 
             return act
@@ -212,6 +264,16 @@ class PairPlayer:
             if t % _LOOK_EVERY == _LOOK_EVERY - 1 and not alive.any():
                 break
         return total, held
+
+
+def check_shares(environment: Environment, count: int) -> None:
+    """Raises where directions would have unequally many worlds."""
+    worlds = environment.world_count
+    if count < 1 or worlds % count:
+        raise BadSettings(
+            f"{worlds} worlds cannot be shared by {count} directions.",
+            hint=f"Choose a multiple of {max(1, count)} worlds, or other directions.",
+        )
 
 
 def _save(environment: Environment) -> dict[str, Tensor] | None:

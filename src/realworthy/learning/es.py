@@ -1,5 +1,6 @@
 """Evolution strategies (Salimans et al. 2017): gradients from returns alone."""
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,14 +14,19 @@ from realworthy.learning.candidates import (
     Normalisation,
     PairPlayer,
     PairScores,
+    check_shares,
 )
 from realworthy.learning.learner import (
     Learner,
+    LearnerSettings,
     Memory,
     NothingCollected,
     State,
     build_generator,
 )
+from realworthy.learning.network_input import find_policy_input
+from realworthy.learning.networks import Actor
+from realworthy.learning.normaliser import Average
 from realworthy.learning.tally import RolloutMetrics
 from realworthy.tasks.environment import Environment, Observations
 
@@ -58,7 +64,7 @@ def centre_ranks(values: Tensor) -> Tensor:
 
 
 @dataclass(kw_only=True, slots=True)
-class EsSettings:
+class EsSettings(LearnerSettings):
     """For small networks and returns without gradients."""
 
     pairs: int = 32
@@ -76,6 +82,15 @@ class EsSettings:
     warm_up: int = 100
     """Control steps of random policies from which those statistics come."""
 
+    @property
+    def widest_layer(self) -> int:
+        return max((*self.widths, 1))
+
+    def build(
+        self, environment: Environment, *, seed: int, average: Average | None = None
+    ) -> "Es":
+        return Es(environment, self, seed=seed, average=average)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EsMetrics:
@@ -92,9 +107,26 @@ class EsMetrics:
     gradient: float
     """Norm of the estimate, of ranks."""
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        return {
+            "mean": self.mean,
+            "best": self.best,
+            "gradient": self.gradient,
+            "invalid_directions": self.invalid_direction_count,
+        }
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.gradient)
+
 
 class Es(Learner):
-    """One vector of weights and Adam."""
+    """One vector of weights and Adam; processes average their gradients."""
+
+    Settings = EsSettings
+    about = "a small network, tried in many directions; needs no gradients"
+    remedy = "learn in smaller steps: a smaller learning_rate"
 
     def __init__(
         self,
@@ -102,12 +134,16 @@ class Es(Learner):
         settings: EsSettings | None = None,
         *,
         seed: int = 0,
+        average: Average | None = None,
     ) -> None:
         self.settings = s = settings or EsSettings()
+        check_shares(environment, s.pairs)
+        self.average = average
         self.generator = build_generator(seed, environment.device)
-        widths = (environment.widths["actor"], *s.widths, environment.action_width)
+        seen = find_policy_input(environment).width
+        widths = (seen, *s.widths, environment.action_width)
         policy = FlatPolicy(widths, has_bias=True)
-        self.player = PairPlayer(environment, policy, s.normalisation)
+        self.player = PairPlayer(environment, policy, s.normalisation, average=average)
         self.weights = policy.draw(self.generator)
         self.optimiser = torch.optim.AdamW(
             [self.weights], lr=s.learning_rate, weight_decay=s.weight_decay
@@ -136,7 +172,10 @@ class Es(Learner):
         count = ranks.shape[1]
         gain = ranks[0] - ranks[1]
         gradient = gain @ self._draws[valid] / (2 * s.sigma * max(1, count))
-        if count:
+        is_told = torch.tensor(float(count), device=gradient.device)
+        if self.average is not None:
+            self.average([gradient, is_told])
+        if is_told > 0:
             self.weights.grad = -gradient
             self.optimiser.step()
         numbers = torch.stack([scores.mean, scores.best, gradient.norm()]).tolist()
@@ -154,11 +193,21 @@ class Es(Learner):
     def remember(self, world_count: int) -> Memory:
         return Memory(torch.zeros(0, world_count, 0, device=self.weights.device))
 
+    def export(self) -> Actor:
+        return self.player.export(self.weights)
+
+    def copy_weights(self) -> State:
+        return {"weights": self.weights.clone(), "player": self.player.state_dict()}
+
+    def load_weights(self, weights: State) -> tuple[str, ...]:
+        self.weights.copy_(self.player.check_weights(weights.get("weights")))
+        self.player.load_state_dict(cast(State, weights["player"]))
+        return ()
+
     def state_dict(self) -> State:
         return {
-            "weights": self.weights.clone(),
+            **self.copy_weights(),
             "optimiser": deepcopy(self.optimiser.state_dict()),
-            "player": self.player.state_dict(),
             "generator": self.generator.get_state(),
         }
 

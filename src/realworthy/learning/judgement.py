@@ -10,9 +10,15 @@ import torch
 
 from realworthy.gap.intervals import Interval
 from realworthy.learning.export import export_policy
-from realworthy.learning.ppo import Ppo
+from realworthy.learning.learner import Learner
+from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.practice import Practice
-from realworthy.learning.runs import BEST, find_commit, list_versions
+from realworthy.learning.runs import (
+    BEST,
+    describe_settings,
+    find_commit,
+    list_versions,
+)
 from realworthy.learning.training import Training
 from realworthy.policies import contract as policies
 from realworthy.tasks.contract import build_contract, list_measured
@@ -28,7 +34,7 @@ def conclude(practice: Practice) -> Training:
     """Judges the best policy as randomized and on the twin itself, and exports it."""
     s, spread = practice.settings, practice.randomization
     best = practice.folder.load(BEST)
-    practice.learner.actor.load_state_dict(best["actor"])
+    practice.learner.load_weights(best)
     stage = best.get("growth", practice.growth.stage)
     practice.growth.go_back(stage)  # to the worlds that made it what it is
     worlds = practice.build(s.evaluation_episodes, s.seed + _UNSEEN, spread)
@@ -57,7 +63,7 @@ def conclude(practice: Practice) -> Training:
         invalid_count=invalid,
         update_count=practice.update_count,
         stopped_by=stopped_by,
-        warnings=(*practice.warnings, *diverged, *practice.watch.warnings),
+        warnings=(*practice.warnings, *diverged, *practice.learner.warnings),
     )
 
 
@@ -76,13 +82,15 @@ def _export(practice: Practice, found: Evaluation) -> None:
         provenance=policies.PolicyProvenance(
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             versions=list_versions(),
-            settings_hash=hashlib.sha256(msgspec.json.encode(s)).hexdigest(),
+            settings_hash=hashlib.sha256(
+                msgspec.json.encode(describe_settings(s))
+            ).hexdigest(),
             git=find_commit(),
         ),
     )
     export_policy(
         practice.folder.policy,
-        practice.learner.actor,
+        practice.learner.export(),
         contract,
         measured=list_measured(worlds),
         rollout=_play_one(worlds, practice.learner),
@@ -91,12 +99,13 @@ def _export(practice: Practice, found: Evaluation) -> None:
 
 
 @torch.no_grad()
-def _play_one(worlds: TaskWorlds, learner: Ppo) -> torch.Tensor:
-    """(steps, width) observations of the actor over one episode of one world."""
+def _play_one(worlds: TaskWorlds, learner: Learner) -> torch.Tensor:
+    """(steps, width) observations of the policy over one episode of one world."""
     memory, seen = learner.remember(1), []
+    see = find_policy_input(worlds).join
     observations = worlds.reset()
     for _ in range(worlds.step_limit):
-        seen.append(observations["actor"][0])
+        seen.append(see(observations)[0])
         step = worlds.step(learner.act(observations, memory))
         if bool(step.done[0]):
             break

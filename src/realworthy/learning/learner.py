@@ -1,12 +1,14 @@
 """What every learner can do, whatever it learns."""
 
 from abc import ABC, abstractmethod
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
 
 from realworthy.errors import RealworthyError
+from realworthy.learning.networks import Actor
+from realworthy.learning.normaliser import Average
 from realworthy.learning.recurrent import forget
 from realworthy.learning.tally import RolloutMetrics
 from realworthy.tasks.environment import Environment, Observations
@@ -17,6 +19,10 @@ State: TypeAlias = dict[str, object]
 
 class BadSettings(RealworthyError):
     """Settings that contradict each other, or the task."""
+
+
+class BadWeights(RealworthyError):
+    """Weights of another learner, or of other observations or actions."""
 
 
 class NothingCollected(RealworthyError):
@@ -49,6 +55,40 @@ class Metrics(Protocol):
         """What the worlds brought since the update before."""
         ...
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The learner's own, by name, for plots; NaN where there is none."""
+        ...
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the weights are still numbers; a run ends where they are not."""
+        ...
+
+
+class LearnerSettings(ABC):
+    """How a learner learns: a dataclass, each of whose fields has a docstring.
+
+    Fields are options of `realworthy train` and rows of a run's settings.yaml.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def widest_layer(self) -> int:
+        """Neurons; few are quicker on one thread."""
+
+    @abstractmethod
+    def build(
+        self, environment: Environment, *, seed: int, average: Average | None = None
+    ) -> "Learner":
+        """The learner, for worlds like these; raises `BadSettings` where it misfits.
+
+        With `average` it learns as one with those of other processes, which have worlds
+        and seeds of their own and start from the weights of the first.
+        """
+
 
 class Learner(ABC):
     """Turns experience into a policy: `collect`, `update`, and again.
@@ -58,6 +98,14 @@ class Learner(ABC):
     from an environment, its settings and a seed, and takes every random number from a
     generator of its own.
     """
+
+    Settings: ClassVar[type[LearnerSettings]]
+    """Of which it is built; `Settings()` is good for something."""
+    about: ClassVar[str]
+    """What it does and what it is good for, in a line."""
+    remedy: ClassVar[str]
+    """What to set otherwise where learning breaks down."""
+    generator: torch.Generator
 
     @abstractmethod
     def begin(self, environment: Environment) -> None:
@@ -87,6 +135,26 @@ class Learner(ABC):
     @abstractmethod
     def remember(self, world_count: int) -> Memory:
         """Memory of worlds of which nothing is known yet."""
+
+    @abstractmethod
+    def export(self) -> Actor:
+        """The policy as it stands, a module that does what `act` does."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Signs in all updates so far that something is set wrong."""
+        return ()
+
+    @abstractmethod
+    def copy_weights(self) -> State:
+        """What was learned and nothing of the worlds: networks, their statistics."""
+
+    @abstractmethod
+    def load_weights(self, weights: State) -> tuple[str, ...]:
+        """Takes what `copy_weights` gave; what could not be taken of it, in words.
+
+        Raises `BadWeights` where the policy does not fit.
+        """
 
     @abstractmethod
     def state_dict(self) -> State:

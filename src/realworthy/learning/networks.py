@@ -3,6 +3,7 @@
 import enum
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from itertools import pairwise
 
 import torch
@@ -188,6 +189,19 @@ def build_network(
         generator=generator,
     )
     return RecurrentNetwork(unit, head) if unit else head
+
+
+def find_misfit(module: nn.Module, weights: Mapping[str, Tensor]) -> str | None:
+    """Where `weights` do not fit a module, in words; None: they do."""
+    own = module.state_dict()
+    for name, x in own.items():
+        if name not in weights:
+            return f"there is no '{name}'"
+        there, here = (" × ".join(map(str, y.shape)) for y in (weights[name], x))
+        if there != here:
+            return f"'{name}' is {there}, not {here}"
+    more = sorted(weights.keys() - own.keys())
+    return f"'{more[0]}' has no place" if more else None
 
 
 def _build_linear(

@@ -16,7 +16,7 @@ _FLOOR = 1e-2
 class Normaliser(nn.Module):
     """(x − mean) / (standard deviation + 0.01), of all that `observe` was shown.
 
-    Calling it changes nothing; only `observe` and `merge` do.
+    Calling it changes nothing; only `observe`, `fix` and `merge` do.
     """
 
     mean: Tensor
@@ -48,6 +48,12 @@ class Normaliser(nn.Module):
         self.mean.lerp_(mean, rate)
         spread = torch.addcmul(variance, change, mean - self.mean)
         self.variance.lerp_(spread, rate)
+
+    @torch.no_grad()
+    def fix(self, mean: Tensor, scale: Tensor) -> None:
+        """From now on (x − mean) / scale; `scale` is 0.01 at least."""
+        self.mean.copy_(mean)
+        self.variance.copy_((scale - _FLOOR).square())
 
     @torch.no_grad()
     def merge(self, average: Average) -> None:

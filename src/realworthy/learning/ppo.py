@@ -7,6 +7,7 @@ symmetry may learn from mirrored samples.
 """
 
 import enum
+import math
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,23 +19,28 @@ from realworthy.learning.capture import CapturedPasses, Passes
 from realworthy.learning.gaussian import Gaussian
 from realworthy.learning.learner import (
     BadSettings,
+    BadWeights,
     Learner,
+    LearnerSettings,
     Memory,
     NothingCollected,
     State,
     build_generator,
 )
+from realworthy.learning.network_input import find_critic_input, find_policy_input
 from realworthy.learning.networks import (
     Activation,
     Actor,
     Critic,
     Network,
     build_network,
+    find_misfit,
 )
 from realworthy.learning.normaliser import Average
 from realworthy.learning.recurrent import RecurrentKind, forget
 from realworthy.learning.storage import Samples, Storage, compute_advantages
 from realworthy.learning.tally import RolloutMetrics, Tally
+from realworthy.learning.watch import Watch
 from realworthy.tasks.environment import Environment, Observations
 from realworthy.tasks.threads import spare_threads
 
@@ -49,7 +55,7 @@ class TimeOut(enum.Enum):
 
 
 @dataclass(kw_only=True, slots=True)
-class PpoSettings:
+class PpoSettings(LearnerSettings):
     """For thousands of worlds on a GPU; see `cpu` and `small` for others."""
 
     horizon: int = 24
@@ -101,6 +107,15 @@ class PpoSettings:
     capture: bool = True
     """On CUDA: an update is one graph; not with memory, nor over several processes."""
 
+    @property
+    def widest_layer(self) -> int:
+        return max((*self.actor_widths, *self.critic_widths, 1))
+
+    def build(
+        self, environment: Environment, *, seed: int, average: Average | None = None
+    ) -> "Ppo":
+        return Ppo(environment, self, seed=seed, average=average)
+
 
 def cpu() -> PpoSettings:
     """About 1,024 worlds on a few cores: a quadruped in minutes."""
@@ -148,6 +163,21 @@ class PpoMetrics:
     explained_variance: float
     """Of returns by the critic: 1 is perfect, 0 is no better than a constant."""
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        return {
+            "kl": self.kl,
+            "step_size": self.learning_rate,
+            "std": self.std,
+            "value_loss": self.value_loss,
+            "explained_variance": self.explained_variance,
+        }
+
+    @property
+    def is_finite(self) -> bool:
+        numbers = (self.actor_loss, self.value_loss, self.kl, self.std)
+        return all(map(math.isfinite, numbers))
+
 
 class Ppo(Learner):
     """One actor, one critic, one generator.
@@ -155,6 +185,13 @@ class Ppo(Learner):
     With `average`, gradients and statistics are averaged over processes
     (`learning.distributed`), which must start from the same weights.
     """
+
+    Settings = PpoSettings
+    about = "gradients of an actor and a critic, from rollouts; for every task"
+    remedy = (
+        "learn in smaller steps: a smaller kl_target, and clip_value=False where "
+        "returns are large"
+    )
 
     def __init__(
         self,
@@ -166,10 +203,15 @@ class Ppo(Learner):
     ) -> None:
         self.settings = s = settings or PpoSettings()
         self._check(environment)
+        rates = None if s.kl_target is None else s.learning_rate_range
+        self._watch = Watch(std=s.std, rates=rates)
         self.device = environment.device
         self.generator = build_generator(seed, self.device)
         self.average = average
-        widths, action_width = environment.widths, environment.action_width
+        self._policy_input = find_policy_input(environment)
+        self._critic_input = find_critic_input(environment)
+        seen, judged = self._policy_input.width, self._critic_input.width
+        action_width = environment.action_width
 
         def build(
             width: int, hidden: tuple[int, ...], out: int, gain: float
@@ -185,10 +227,10 @@ class Ppo(Learner):
                 generator=self.generator,
             )
 
-        body = build(widths["actor"], s.actor_widths, action_width, 0.01)
-        self.actor = Actor(body, widths["actor"], action_width, s.std).to(self.device)
-        body = build(widths["critic"], s.critic_widths, 1, 1.0)
-        self.critic = Critic(body, widths["critic"]).to(self.device)
+        body = build(seen, s.actor_widths, action_width, 0.01)
+        self.actor = Actor(body, seen, action_width, s.std).to(self.device)
+        body = build(judged, s.critic_widths, 1, 1.0)
+        self.critic = Critic(body, judged).to(self.device)
         self.learning_rate = torch.tensor(s.learning_rate, device=self.device)
         self.optimiser = torch.optim.Adam(
             [*self.actor.parameters(), *self.critic.parameters()],
@@ -234,7 +276,7 @@ class Ppo(Learner):
     def _play(self, environment: Environment, t: int, noise: Tensor) -> None:
         """Step `t` of a rollout; `noise` (worlds, action_width) is standard normal."""
         gaussian, hidden = self.actor.distribution(
-            self._observations["actor"], self._actor_hidden
+            self._policy_input.join(self._observations), self._actor_hidden
         )
         action = gaussian.draw(noise)
         step = environment.step(action)
@@ -252,19 +294,21 @@ class Ppo(Learner):
         """
         storage, hidden = self._storage, self._critic_hidden
         storage.critic_hidden = hidden
+        seen = self._critic_input.join(storage.seen)
+        final = self._critic_input.join(storage.final)
         if self.settings.recurrent is None:
-            storage.value, _ = self.critic(storage.critic, hidden)
-            storage.next_value, _ = self.critic(storage.final, hidden)
+            storage.value, _ = self.critic(seen, hidden)
+            storage.next_value, _ = self.critic(final, hidden)
             return
         for t in range(storage.step_count):
-            storage.value[t], hidden = self.critic(storage.critic[t], hidden)
-            storage.next_value[t], _ = self.critic(storage.final[t], hidden)
+            storage.value[t], hidden = self.critic(seen[t], hidden)
+            storage.next_value[t], _ = self.critic(final[t], hidden)
             hidden = forget(hidden, storage.done[t])
         self._critic_hidden = hidden
 
     @torch.no_grad()
     def act(self, observations: Observations, memory: Memory | None = None) -> Tensor:
-        x = observations["actor"]
+        x = self._policy_input.join(observations)
         memory = memory or self.remember(len(x))
         action, memory.hidden = self.actor(x, memory.hidden)
         return action
@@ -285,6 +329,7 @@ class Ppo(Learner):
         entropy = Gaussian(std, std).entropy()
         ends = torch.stack([self.learning_rate, std.mean(), entropy, explained])
         numbers = torch.cat([sums / (s.epochs * len(samples)), ends]).tolist()
+        self._watch.note(rate=numbers[7], std=numbers[8])
         return PpoMetrics(
             rollout=self._tally.read(),
             actor_loss=numbers[0],
@@ -336,10 +381,11 @@ class Ppo(Learner):
         """The rollout as samples, normalised and mirrored."""
         storage = self._storage
         actor, critic = self.actor.normaliser, self.critic.normaliser
+        see, judge = self._policy_input.join, self._critic_input.join
         if self.settings.recurrent is not None:
             return Samples(
-                actor=actor(storage.actor)[None],
-                critic=critic(storage.critic)[None],
+                actor=actor(see(storage.seen))[None],
+                critic=critic(judge(storage.seen))[None],
                 action=storage.action[None],
                 mean=storage.mean,
                 numbers=numbers,
@@ -347,18 +393,15 @@ class Ppo(Learner):
                 critic_hidden=storage.critic_hidden,
                 done=storage.done,
             )
-        flat = [
-            x.flatten(0, 1)
-            for x in (storage.actor, storage.critic, storage.action, storage.mean)
+        flat = {name: x.flatten(0, 1) for name, x in storage.seen.items()}
+        action, mean = storage.action.flatten(0, 1), storage.mean.flatten(0, 1)
+        task, elements = self._environment, range(1, self._element_count)
+        mirrored = [
+            {name: task.mirror(name, x, k) for name, x in flat.items()}
+            for k in elements
         ]
-        raw_actor, raw_critic, action, mean = flat
-        task = self._environment
-        elements = range(1, self._element_count)
-        actors = [raw_actor, *(task.mirror("actor", raw_actor, k) for k in elements)]
-        critics = [
-            raw_critic,
-            *(task.mirror("critic", raw_critic, k) for k in elements),
-        ]
+        images = [flat, *mirrored]
+        actors, critics = [see(x) for x in images], [judge(x) for x in images]
         actions = [action, *(task.mirror_action(action, k) for k in elements)]
         return Samples(
             actor=actor(torch.stack(actors)),
@@ -456,10 +499,37 @@ class Ppo(Learner):
 
     # Keeping
 
-    def state_dict(self) -> State:
+    def export(self) -> Actor:
+        return self.actor
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self._watch.warnings
+
+    def copy_weights(self) -> State:
         return {
             "actor": _copy(self.actor.state_dict()),
             "critic": _copy(self.critic.state_dict()),
+        }
+
+    def load_weights(self, weights: State) -> tuple[str, ...]:
+        """A critic that sees other numbers begins anew; with those of an older version,
+        which kept the actor alone, too."""
+        actor, critic = (cast(Any, weights.get(x, {})) for x in ("actor", "critic"))
+        if (misfit := find_misfit(self.actor, actor)) is not None:
+            raise BadWeights(
+                f"Weights of another policy: {misfit}.",
+                hint="Policies fit where observations, actions and layers are alike.",
+            )
+        self.actor.load_state_dict(actor)
+        if (misfit := find_misfit(self.critic, critic)) is not None:
+            return (f"The critic begins anew: {misfit}.",)
+        self.critic.load_state_dict(critic)
+        return ()
+
+    def state_dict(self) -> State:
+        return {
+            **self.copy_weights(),
             "optimiser": deepcopy(self.optimiser.state_dict()),
             "learning_rate": self.learning_rate.clone(),
             "generator": self.generator.get_state(),
@@ -491,8 +561,8 @@ class Ppo(Learner):
         self._storage = Storage(
             self.settings.horizon,
             world_count,
-            actor_width=environment.widths["actor"],
-            critic_width=environment.widths["critic"],
+            policy_groups=self._policy_input.groups,
+            critic_groups=self._critic_input.groups,
             action_width=environment.action_width,
             device=self.device,
         )
@@ -515,8 +585,8 @@ class Ppo(Learner):
         self._tally.restart()
 
     def _see(self, observations: Observations) -> None:
-        self.actor.normaliser.observe(observations["actor"])
-        self.critic.normaliser.observe(observations["critic"])
+        self.actor.normaliser.observe(self._policy_input.join(observations))
+        self.critic.normaliser.observe(self._critic_input.join(observations))
 
     @property
     def _element_count(self) -> int:

@@ -13,13 +13,13 @@ import torch
 
 from realworthy.errors import BadFile, RealworthyError, Unwritable
 from realworthy.learning.board import Board
-from realworthy.learning.distributed import Team, share_weights
+from realworthy.learning.catalogue import name_learner
+from realworthy.learning.distributed import Team
 from realworthy.learning.growth import choose_growth
-from realworthy.learning.ppo import Ppo, PpoMetrics
+from realworthy.learning.learner import BadWeights, Learner, Metrics
 from realworthy.learning.presets import Grow
 from realworthy.learning.runs import BEST, LATEST, RunFolder
 from realworthy.learning.training import Look, Progress, TrainSettings
-from realworthy.learning.watch import Watch
 from realworthy.policies.measured import check_measurable
 from realworthy.tasks.contract import list_measured
 from realworthy.tasks.evaluate import Evaluation, evaluate
@@ -37,8 +37,6 @@ _EARLIEST = 10
 """Updates before the policy is looked at first."""
 _NARROW = 64
 """Neurons of a layer up to which a second thread costs more than it gives."""
-_SHARED = ("actor", "critic", "optimiser", "learning_rate")
-"""What a learner has in common with those of other processes."""
 _KEEP = 60.0
 """[s] between checkpoints at most."""
 Follow = Callable[[Progress], None]
@@ -68,9 +66,10 @@ class Practice:
         if settings.grow is not Grow.AT_ONCE:
             self.worlds.on_end = self.growth.record
         self.warnings: list[str] = list(remarks)
-        self.learner = Ppo(self.worlds, settings.ppo, seed=seed, average=team.average)
+        build = settings.learner.build
+        self.learner = build(self.worlds, seed=seed, average=team.average)
         if team.count > 1:
-            share_weights(self.learner.actor, self.learner.critic)
+            self.learner.load_weights(team.share(self.learner.copy_weights))
         self.step_count = self.update_count = 0
         self.seconds = self.looking = 0.0
         self.best: tuple[float, float] | None = None
@@ -79,7 +78,6 @@ class Practice:
         self._next_look, self._look_every = _EARLIEST, 0
         self._first_look: tuple[int, float] | None = None
         self._held_out: TaskWorlds | None = None
-        self.watch = Watch(settings.ppo)
 
     def learn(self, follow: Follow) -> None:
         """Until a bound is met; checkpoints on the way."""
@@ -95,7 +93,7 @@ class Practice:
                 metrics = self.learner.update()
                 self.step_count += metrics.rollout.step_count * self.team.count
                 self.update_count += 1
-                self.watch.check(metrics, self.update_count)
+                check_finite(self.learner, metrics, self.update_count)
                 self.seconds = time.perf_counter() - began
                 is_due = self.update_count >= self._next_look
                 is_old = time.perf_counter() - kept > _KEEP
@@ -112,6 +110,31 @@ class Practice:
         if board is not None and board.problem:
             self.warnings.append(board.problem)
         self._keep()
+
+    def start_from(self, other: RunFolder) -> None:
+        """Begins with the best weights of another run."""
+        name, own = other.read_learner(), name_learner(self.settings.learner)
+        if name != own:
+            raise BadWeights(
+                f"'{other.path}' was learned by '{name}': nothing for '{own}' to begin "
+                "with.",
+                hint=f"Begin with a run of '{own}', or learn with --learner {name}.",
+            )
+        best, observed = other.load(BEST), self._list_observed()
+        if best.get("observed", observed) != observed:
+            there, here = (", ".join(x) for x in (best["observed"], observed))
+            raise BadWeights(
+                f"'{other.path}' does not fit: its policy sees {there}; task "
+                f"'{self.worlds.task.name}' shows {here}.",
+                hint="Begin with a run whose task observes the same.",
+            )
+        try:
+            left = self.learner.load_weights(best)
+        except BadWeights as error:
+            raise BadWeights(
+                f"'{other.path}' does not fit: {error.problem}", hint=error.hint
+            ) from None
+        self.warnings += [f"From '{other.path}': {words}" for words in left]
 
     def restore(self) -> None:
         """Goes on from the last checkpoint."""
@@ -159,9 +182,11 @@ class Practice:
         counts = self.team.gather(self.update_count)
         if len(set(counts)) == 1:
             return
-        state = self.learner.state_dict()
-        first = self.team.share(lambda: {k: state[k] for k in _SHARED})
-        self.learner.load_state_dict({**state, **first})
+        self.learner.load_state_dict(self.team.share(self.learner.state_dict))
+        if not self.team.is_first:  # explores otherwise, in worlds of its own
+            seed = self.settings.seed + _OTHERS * self.team.rank + counts[0]
+            self.learner.generator.manual_seed(seed)
+            self.learner.begin(self.worlds)
         self.update_count = counts[0]
         self.step_count = self.team.share(lambda: self.step_count)
         self.warnings.append(
@@ -192,7 +217,7 @@ class Practice:
             return "minutes"
         return None
 
-    def _look(self, metrics: PpoMetrics) -> None:
+    def _look(self, metrics: Metrics) -> None:
         """Plays in held-out worlds, and keeps the policy if it is the best so far.
 
         The next look comes after so many updates that looking takes its share of the
@@ -210,7 +235,11 @@ class Practice:
         score = (found.least_success, found.mean_return if len(found.returns) else -inf)
         if (self.best is None or score > self.best) and self._save(
             BEST,
-            {"actor": self.learner.actor.state_dict(), "growth": self.growth.stage},
+            {
+                **self.learner.copy_weights(),
+                "growth": self.growth.stage,
+                "observed": self._list_observed(),
+            },
         ):
             self.best = score
         cost = time.perf_counter() - began
@@ -297,13 +326,23 @@ class Practice:
         """Of what worlds are drawn from: a few draws of e, and the twin's numbers."""
         how, task = self.randomization, self.worlds.task
         told = [type(task).__name__, task.twin.name, how.noise, how.pushes, how.latency]
-        told += [tuple(how.processes), task.terms, task.action, dict(task.weights)]
+        told += [
+            tuple(self.worlds.groups),
+            tuple(how.processes),
+            task.terms,
+            task.action,
+            dict(task.weights),
+        ]
         told += [task.twin.spec().to_xml(), task.twin.space.names]
         told += [f"{x:.9g}" for x in task.twin.space.nominal]
         if how.belief is not None:
             drawn = how.belief.sample(4, seed=0).ravel()
             told += [how.belief.space.names, *(f"{x:.9g}" for x in drawn)]
         return hashlib.sha256(repr(told).encode()).hexdigest()
+
+    def _list_observed(self) -> list[str]:
+        """Name and count of every term, in order."""
+        return [f"{x.name} ({x.width * x.history})" for x in self.worlds.task.terms]
 
     def _check_measurable(self) -> None:
         """Raises now what export would raise in the end."""
@@ -312,7 +351,7 @@ class Practice:
         given = [*inputs, *task.action.names]
         check_measurable(task.terms, list_measured(self.worlds), given=given)
 
-    def _describe(self, metrics: PpoMetrics) -> Progress:
+    def _describe(self, metrics: Metrics) -> Progress:
         s = self.settings
         shares = [0.0]
         if s.minutes is not None:
@@ -328,7 +367,7 @@ class Practice:
             evaluation=self.newest,
         )
 
-    def _list_metrics(self, metrics: PpoMetrics) -> dict[str, float]:
+    def _list_metrics(self, metrics: Metrics) -> dict[str, float]:
         """One row of everything for TensorBoard."""
         rollout = metrics.rollout
         row = {
@@ -338,13 +377,9 @@ class Practice:
             "practice/success": rollout.success,
             "practice/terminated": rollout.terminated,
             "practice/invalid": rollout.invalid_count,
-            "learning/kl": metrics.kl,
-            "learning/step_size": metrics.learning_rate,
-            "learning/std": metrics.std,
-            "learning/value_loss": metrics.value_loss,
-            "learning/explained_variance": metrics.explained_variance,
             "speed/steps_per_second": self.steps_per_second,
         }
+        row |= {f"learning/{name}": value for name, value in metrics.numbers.items()}
         row |= {f"terms/{name}": value for name, value in rollout.terms.items()}
         if self.newest is not None:
             row["held_out/success"] = self.newest.least_success
@@ -356,6 +391,16 @@ def _prepare_torch(settings: TrainSettings) -> None:
     """Short floats in products on a GPU; one thread for networks of a few neurons."""
     if settings.device.startswith("cuda"):
         torch.set_float32_matmul_precision("high")
-    widest = max((*settings.ppo.actor_widths, *settings.ppo.critic_widths))
-    if widest <= _NARROW:
+    if settings.learner.widest_layer <= _NARROW:
         torch.set_num_threads(1)
+
+
+def check_finite(learner: Learner, metrics: Metrics, update: int) -> None:
+    """Raises where learning has broken down, before anything of it is kept."""
+    if not metrics.is_finite:
+        raise RealworthyError(
+            f"Learning broke down in update {update}: its losses are not finite. "
+            "What was kept before it is whole.",
+            hint="Look for rewards or observations that can be infinite; or "
+            f"{learner.remedy}.",
+        )

@@ -1,11 +1,17 @@
-"""Settings with which each task is learned untouched."""
+"""Settings with which each task is learned untouched, by each learner."""
 
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.learning.ppo import PpoSettings, cpu, small
+from realworthy.learning import ppo_presets as ppo
+from realworthy.learning.ars import ArsSettings
+from realworthy.learning.candidates import Normalisation
+from realworthy.learning.catalogue import find_learner
+from realworthy.learning.es import EsSettings
+from realworthy.learning.learner import LearnerSettings
+from realworthy.learning.ppo import PpoSettings
 from realworthy.parameters import Belief, JoinedBelief, Parameter
 from realworthy.parameters.tables import TABLES
 from realworthy.tasks.acrobot import acrobot_randomization
@@ -45,7 +51,7 @@ class Grow(enum.Enum):
 class OnGpu:
     """How a task is learned in thousands of worlds, and how long that takes."""
 
-    ppo: Callable[[], PpoSettings]
+    learner: Callable[[], LearnerSettings]
     minutes: float
 
 
@@ -53,7 +59,7 @@ class OnGpu:
 class Preset:
     """How a task is learned, and how long that takes on two cores."""
 
-    ppo: Callable[[], PpoSettings]
+    learner: Callable[[], LearnerSettings]
     world_count: int
     minutes: float
     """After which training ends, unless the target was reached before."""
@@ -75,7 +81,7 @@ class Preset:
             return self
         return replace(
             self,
-            ppo=there.ppo,
+            learner=there.learner,
             minutes=there.minutes,
             world_count=_ON_GPU,
             coarse=False,
@@ -87,147 +93,116 @@ def _believe(twin: Twin) -> Randomization:
     return Randomization(belief=twin.belief, noise=1.0)
 
 
-def _balance() -> PpoSettings:
-    """A joint or two: small networks, long rollouts of few worlds."""
-    return small()
-
-
-def _pass_often(s: PpoSettings, *, horizon: int, std: float) -> PpoSettings:
-    """Short rollouts, and many passes over what they did."""
-    s.horizon, s.std = horizon, std
-    s.epochs = 8
-    s.kl_target = 0.02
+def _balance_linearly() -> ArsSettings:
+    s = ArsSettings()
+    s.noise = s.step_size = 0.3
+    s.normalisation = Normalisation.FULL
+    s.warm_up = 5  # while random policies still have the pole near upright
     return s
 
 
-def _at_once(s: PpoSettings, *, std: float) -> PpoSettings:
-    """What an action did shows within a fraction of a second."""
-    s.discount = 0.93
-    s.entropy_weight = 0.0
-    return _pass_often(s, horizon=16, std=std)
-
-
-def _swing() -> PpoSettings:
-    return _pass_often(small(), horizon=32, std=0.7)
-
-
-def _from_both_sides(s: PpoSettings, *, entropy: float) -> PpoSettings:
-    """Left and right learn from each other, and values may move freely."""
-    s.entropy_weight = entropy
-    s.clip_value = False
-    s.mirror_samples = True
+def _balance_blindly() -> EsSettings:
+    s = EsSettings()
+    s.pairs = 16
+    s.sigma, s.learning_rate = 0.3, 0.2
+    s.widths = (8,)
+    s.normalisation = Normalisation.FULL
+    s.warm_up = 5  # while random policies still have the pole near upright
     return s
 
 
-def _swing_up() -> PpoSettings:
-    """A way up is found by trying much."""
-    return _from_both_sides(_pass_often(small(), horizon=32, std=1.0), entropy=0.01)
-
-
-def _acrobot() -> PpoSettings:
-    """What is learnt is a small feedback, so little is tried."""
-    return _from_both_sides(_pass_often(small(), horizon=32, std=0.5), entropy=0.001)
-
-
-def _arm() -> PpoSettings:
-    """Servos do what is far off."""
-    s = PpoSettings()
-    s.actor_widths = s.critic_widths = (64, 64)
-    s = _at_once(s, std=0.4)
-    s.kl_target = 0.03
-    return s
-
-
-def _drive() -> PpoSettings:
-    """Along a path, which is a second away."""
-    s = small()
-    s.horizon = 32
-    s.discount = 0.97
-    return s
-
-
-def _arrive() -> PpoSettings:
-    """At a place, and every step nearer shows at once."""
-    return _from_both_sides(_pass_often(_drive(), horizon=32, std=0.5), entropy=0.001)
-
-
-def _speed() -> PpoSettings:
-    """At a speed, which wheels take at once."""
-    return _at_once(_drive(), std=0.5)
-
-
-def _legged() -> PpoSettings:
-    """Left and right learn from each other."""
-    s = cpu()
-    s.mirror_samples = True
-    return s
-
-
-def _four_legged() -> PpoSettings:
-    """Steps are cheap, and two passes over them do."""
-    s = _legged()
-    s.epochs = 2
-    return s
-
-
-def _legged_on_gpu() -> PpoSettings:
-    s = PpoSettings()
-    s.mirror_samples = True
-    return s
-
-
-PRESETS: dict[str, Preset] = {
-    "pendulum": Preset(ppo=_swing_up, world_count=128, minutes=2, randomize=_believe),
-    "cartpole_balance": Preset(
-        ppo=_balance, world_count=128, minutes=2, randomize=_believe
-    ),
-    "cartpole_swing_up": Preset(
-        ppo=_swing, world_count=256, minutes=5, randomize=_believe
-    ),
-    "acrobot_balance": Preset(
-        ppo=_acrobot,
-        world_count=256,
-        minutes=8,
-        target=0.95,
-        randomize=acrobot_randomization,
-    ),
-    "acrobot_swing_up": Preset(
-        ppo=_acrobot,
-        world_count=256,
-        minutes=15,
-        target=0.95,
-        randomize=acrobot_randomization,
-    ),
-    "reach": Preset(ppo=_arm, world_count=512, minutes=6, randomize=_believe),
-    "reach_wrist": Preset(ppo=_arm, world_count=256, minutes=3, randomize=_believe),
-    "drive_goal": Preset(ppo=_arrive, world_count=256, minutes=4, randomize=_believe),
-    "drive_path": Preset(ppo=_drive, world_count=256, minutes=4, randomize=_believe),
-    "drive_velocity": Preset(
-        ppo=_speed, world_count=256, minutes=4, randomize=_believe
-    ),
-    "quadruped": Preset(
-        ppo=_four_legged,
-        world_count=1024,
-        minutes=10,
-        randomize=quadruped_randomization,
-        coarse=True,
-        on_gpu=OnGpu(ppo=PpoSettings, minutes=2),
-    ),
-    "biped": Preset(
-        ppo=_legged,
-        world_count=1024,
-        minutes=30,
-        randomize=_believe,
-        on_gpu=OnGpu(ppo=_legged_on_gpu, minutes=10),
-    ),
+PRESETS: dict[str, dict[str, Preset]] = {
+    "pendulum": {
+        "ppo": Preset(
+            learner=ppo.swing_up, world_count=128, minutes=2, randomize=_believe
+        )
+    },
+    "cartpole_balance": {
+        "ppo": Preset(
+            learner=ppo.balance, world_count=128, minutes=2, randomize=_believe
+        ),
+        "ars": Preset(
+            learner=_balance_linearly, world_count=32, minutes=4, randomize=_believe
+        ),
+        "es": Preset(
+            learner=_balance_blindly, world_count=32, minutes=8, randomize=_believe
+        ),
+    },
+    "cartpole_swing_up": {
+        "ppo": Preset(learner=ppo.swing, world_count=256, minutes=5, randomize=_believe)
+    },
+    "acrobot_balance": {
+        "ppo": Preset(
+            learner=ppo.acrobot,
+            world_count=256,
+            minutes=8,
+            target=0.95,
+            randomize=acrobot_randomization,
+        )
+    },
+    "acrobot_swing_up": {
+        "ppo": Preset(
+            learner=ppo.acrobot,
+            world_count=256,
+            minutes=15,
+            target=0.95,
+            randomize=acrobot_randomization,
+        )
+    },
+    "reach": {
+        "ppo": Preset(learner=ppo.arm, world_count=512, minutes=6, randomize=_believe)
+    },
+    "reach_wrist": {
+        "ppo": Preset(learner=ppo.arm, world_count=256, minutes=3, randomize=_believe)
+    },
+    "drive_goal": {
+        "ppo": Preset(
+            learner=ppo.arrive, world_count=256, minutes=4, randomize=_believe
+        )
+    },
+    "drive_path": {
+        "ppo": Preset(learner=ppo.drive, world_count=256, minutes=4, randomize=_believe)
+    },
+    "drive_velocity": {
+        "ppo": Preset(learner=ppo.speed, world_count=256, minutes=4, randomize=_believe)
+    },
+    "quadruped": {
+        "ppo": Preset(
+            learner=ppo.four_legged,
+            world_count=1024,
+            minutes=10,
+            randomize=quadruped_randomization,
+            coarse=True,
+            on_gpu=OnGpu(learner=PpoSettings, minutes=2),
+        )
+    },
+    "biped": {
+        "ppo": Preset(
+            learner=ppo.legged,
+            world_count=1024,
+            minutes=30,
+            randomize=_believe,
+            on_gpu=OnGpu(learner=ppo.legged_on_gpu, minutes=10),
+        )
+    },
 }
+"""Task → learner → how it learns it; the first is the learner where none is named."""
 
 
-def find_preset(task: str) -> Preset:
-    """The preset of a task by its name."""
+def find_preset(task: str, learner: str = "") -> Preset:
+    """How a learner learns a task, both by name; empty: the task's first learner.
+
+    Without a preset of its own a learner has its default settings, and the worlds and
+    minutes of the task's first one.
+    """
     if task not in PRESETS:
         raise UnknownName("preset for task", task, PRESETS, owner="Realworthy", hint="")
-    return PRESETS[task]
+    first = next(iter(PRESETS[task].values()))
+    if not learner:
+        return first
+    settings = find_learner(learner).Settings
+    default = replace(first, learner=settings, on_gpu=None)
+    return PRESETS[task].get(learner, default)
 
 
 def choose_randomization(task: str, twin: Twin, how: Randomize) -> Randomization:

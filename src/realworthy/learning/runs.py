@@ -13,8 +13,10 @@ from realworthy import __version__
 from realworthy.artefacts import is_vacant, writing
 from realworthy.artefacts.text import dump_yaml, parse_yaml
 from realworthy.errors import BadFile, RealworthyError, Unwritable
+from realworthy.learning.catalogue import from_tree, to_tree
+from realworthy.learning.learner import LearnerSettings
 
-SCHEMA = 1
+SCHEMA = 2
 _TOOLS = ("mujoco", "numpy", "torch")
 LATEST, BEST = "latest.pt", "best.pt"
 
@@ -71,7 +73,7 @@ class RunFolder:
     def _write(self, settings: object, *, overwrite: bool) -> None:
         tree = {
             "schema": SCHEMA,
-            "settings": msgspec.to_builtins(settings),
+            "settings": describe_settings(settings),
             "versions": list_versions(),
         }
         with writing(self.settings, overwrite=overwrite) as temporary:
@@ -80,15 +82,28 @@ class RunFolder:
     def read_settings(self, kind: type[Any]) -> Any:
         """The settings of the run, as they stand."""
         try:
+            tree = self._read()
+            return msgspec.convert(tree, kind, strict=False, dec_hook=_read_part)
+        except msgspec.ValidationError as error:
+            raise BadFile(self.settings, f"{error}.") from None
+
+    def read_learner(self) -> str:
+        """The name of the learner that made the run."""
+        return str(self._read().get("learner", {}).get("name"))
+
+    def _read(self) -> dict[str, Any]:
+        """What `describe_settings` wrote, also by an older version."""
+        try:
             tree = parse_yaml(self.settings.read_text(encoding="utf-8"))
-            if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
+            if not isinstance(tree, dict) or tree.get("schema") not in (1, SCHEMA):
                 raise BadFile(self.settings, f"schema {SCHEMA} was expected.")
-            return msgspec.convert(tree["settings"], kind, strict=False)
-        except FileNotFoundError:
+            found = tree["settings"]
+            return _migrate(found) if tree["schema"] == 1 else found
+        except (FileNotFoundError, NotADirectoryError):
             raise RealworthyError(
                 f"'{self.path}' is not the folder of a run: it has no settings.yaml."
             ) from None
-        except (msgspec.ValidationError, KeyError) as error:
+        except KeyError as error:
             raise BadFile(self.settings, f"{error}.") from None
 
     def save(self, name: str, state: Mapping[str, object]) -> None:
@@ -108,6 +123,25 @@ class RunFolder:
             ) from None
         except Exception as error:  # torch has many words for a broken file
             raise BadFile(path, f"it is no checkpoint: {error}.") from None
+
+
+def describe_settings(settings: object) -> dict[str, object]:
+    """As settings.yaml has them; a learner's with its name."""
+    tree = msgspec.to_builtins(settings)
+    learner = getattr(settings, "learner", None)
+    return tree if learner is None else {**tree, "learner": to_tree(learner)}
+
+
+def _read_part(kind: type[object], tree: object) -> object:
+    if kind is not LearnerSettings or not isinstance(tree, dict):
+        raise NotImplementedError(kind)
+    return from_tree(tree)
+
+
+def _migrate(tree: dict[str, object]) -> dict[str, object]:
+    """Schema 1 knew PPO alone, by its name."""
+    rest = {name: value for name, value in tree.items() if name != "ppo"}
+    return {**rest, "learner": {"name": "ppo", **dict(tree["ppo"])}}  # pyright: ignore
 
 
 def list_versions() -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Rollouts, time-major: what happened, what it was worth, and pieces to learn from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from realworthy.learning.gaussian import Gaussian
 from realworthy.learning.recurrent import Episodes, split_episodes
-from realworthy.tasks.environment import Observations, Step
+from realworthy.tasks.environment import ObservationGroup, Observations, Step
 
 
 class Storage:
@@ -22,8 +22,8 @@ class Storage:
         step_count: int,
         world_count: int,
         *,
-        actor_width: int,
-        critic_width: int,
+        policy_groups: Mapping[str, ObservationGroup],
+        critic_groups: Mapping[str, ObservationGroup],
         action_width: int,
         device: torch.device,
     ) -> None:
@@ -32,9 +32,10 @@ class Storage:
             return torch.zeros(shape, dtype=dtype, device=device)
 
         self.step_count, self.world_count = step_count, world_count
-        self.actor = make(actor_width)
-        self.critic = make(critic_width)
-        self.final = make(critic_width)
+        groups = {**policy_groups, **critic_groups}
+        self.seen = {name: make(*group.shape) for name, group in groups.items()}
+        """By group, before each step."""
+        self.final = {k: make(*group.shape) for k, group in critic_groups.items()}
         """What the critic sees after each step, before the world begins anew."""
         self.action = make(action_width)
         self.mean = make(action_width)
@@ -66,13 +67,14 @@ class Storage:
         A step in which the physics diverged may have brought anything: it is stored as
         one that changed nothing.
         """
-        self.actor[t] = observations["actor"]
-        self.critic[t] = observations["critic"]
+        for name, seen in self.seen.items():
+            seen[t] = observations[name]
         self.action[t] = action
         self.mean[t] = gaussian.mean
-        self.final[t] = torch.where(
-            step.invalid[:, None], observations["critic"], step.final["critic"]
-        )
+        for name, final in self.final.items():
+            before, after = observations[name], step.final[name]
+            invalid = step.invalid.view(-1, *(1 for _ in before.shape[1:]))
+            final[t] = torch.where(invalid, before, after)
         self.reward[t] = step.reward.masked_fill(step.invalid, 0.0)
         self.terminated[t] = step.terminated
         self.truncated[t] = step.truncated

@@ -4,17 +4,29 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 import torch
 
 from realworthy.artefacts import locked_folder
 from realworthy.errors import RealworthyError
+from realworthy.learning.catalogue import name_learner
 from realworthy.learning.distributed import Team, join_team
 from realworthy.learning.judgement import conclude
 from realworthy.learning.practice import Follow, Practice
-from realworthy.learning.presets import apply_published, choose_randomization
+from realworthy.learning.presets import (
+    PRESETS,
+    apply_published,
+    choose_randomization,
+)
 from realworthy.learning.runs import LATEST, RunFolder
-from realworthy.learning.training import Progress, Training, TrainSettings
+from realworthy.learning.training import (
+    Progress,
+    Training,
+    TrainSettings,
+    Wishes,
+    choose_settings,
+)
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
@@ -22,25 +34,38 @@ from realworthy.twins import load_twin
 
 
 def train(
-    settings: TrainSettings,
+    settings: TrainSettings | str,
+    /,
     *,
     output: Path | str,
     task: Callable[[], Task] | None = None,
     randomization: Randomization | None = None,
     follow: Follow | None = None,
+    **wishes: Unpack[Wishes],
 ) -> Training:
-    """Trains with PPO into the folder `output`, and exports the best policy there.
+    """Trains into the folder `output`, and exports the best policy there.
 
+    A task's name is trained as `realworthy train` does it, by the preset of the task
+    and its learner but for what is wished otherwise; settings are taken as they stand.
     `task` builds a task of one's own, once for each set of worlds; `randomization` says
     how they differ where no name does. The best is chosen in held-out worlds: other
     starts, other samples of e.
     """
+    if isinstance(settings, str):
+        settings = choose_settings(settings, **wishes)
+    elif wishes:
+        raise RealworthyError(
+            f"Beside complete settings {', '.join(wishes)} cannot be wished.",
+            hint="Give the name of a task, or put it into the settings.",
+        )
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
     folder, team = RunFolder(output), join_team(settings.device)
     team.share(folder.check_free)
     with _alone(folder, team), _minding_memory(settings, folder):
         practice = Practice(build, folder, settings, spread, team, remarks)
+        if settings.start_from:
+            practice.start_from(RunFolder(settings.start_from))
         team.share(lambda: folder.begin(settings))  # what is refused leaves no folder
         practice.learn(follow or _ignore)
         return team.share(lambda: conclude(practice))
@@ -97,14 +122,27 @@ def _prepare(
         return build_task(settings.task, twin)
 
     make = task or build
+    untuned = _describe_untuned(settings)
     if randomization is not None:
-        return make, randomization, ()
+        return make, randomization, untuned
     if settings.table:
         tabled = apply_published(make(), settings.table)
-        left = tuple(f"Left out of '{settings.table}': {x}" for x in tabled.left_out)
-        return make, tabled.randomization, left
+        left = [f"Left out of '{settings.table}': {x}" for x in tabled.left_out]
+        return make, tabled.randomization, (*untuned, *left)
     how = choose_randomization(settings.task, make().twin, settings.randomize)
-    return make, how, ()
+    return make, how, untuned
+
+
+def _describe_untuned(settings: TrainSettings) -> tuple[str, ...]:
+    """What is to be said of a learner that nobody has tuned for the task."""
+    name, presets = name_learner(settings.learner), PRESETS.get(settings.task, {})
+    is_default = settings.learner == type(settings.learner)()
+    if name in presets or not is_default:
+        return ()
+    return (
+        f"Learner '{name}' has no preset for '{settings.task}' and learned with its "
+        f"default settings; {', '.join(presets)} has one.",
+    )
 
 
 def _alone(folder: RunFolder, team: Team) -> contextlib.AbstractContextManager[object]:

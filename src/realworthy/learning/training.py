@@ -1,19 +1,26 @@
 """What a run is asked for, where it stands, and what came of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
 
 from realworthy.errors import RealworthyError
-from realworthy.learning.ppo import PpoMetrics, PpoSettings
-from realworthy.learning.presets import Grow, Randomize
+from realworthy.learning.catalogue import LEARNERS, name_learner
+from realworthy.learning.learner import LearnerSettings, Metrics
+from realworthy.learning.presets import Grow, Randomize, find_preset
 from realworthy.learning.runs import RunFolder
+from realworthy.tasks.catalogue import check_task
 from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation
 from realworthy.tasks.variety import Variety
 
+EPISODES = 256
+"""Held-out worlds, unless otherwise asked: 95 % are told to within 3 points."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainSettings:
-    """What is learned, how long, and in which worlds."""
+    """What is learned, how long, and in which worlds; `choose_settings` fills it in."""
 
     task: str
     """By name; see `TASKS`."""
@@ -24,7 +31,10 @@ class TrainSettings:
     """Published ranges in place of the preset's, by name; see `TABLES`."""
     grow: Grow = Grow.AT_ONCE
     """On the CPU; policies are looked at and judged in worlds as different as asked."""
-    ppo: PpoSettings = field(default_factory=PpoSettings)
+    learner: LearnerSettings
+    """Whose kind says which learner it is."""
+    start_from: str = ""
+    """Folder of another run, whose best weights are the first; empty: drawn anew."""
     world_count: int = 1024
     minutes: float | None = None
     """[min] of training, looking included; none: until another bound is met."""
@@ -33,7 +43,7 @@ class TrainSettings:
     target: float | None = None
     """Share of successes in held-out worlds at which to stop; none, or 2: never early.
     """
-    evaluation_episodes: int = 256
+    evaluation_episodes: int = EPISODES
     """Held-out worlds in which the policy is looked at, and judged in the end."""
     coarse: bool = False
     """Practise with twice the twin's time step, where the control period allows it;
@@ -75,6 +85,65 @@ class TrainSettings:
         find_device(self.device)
 
 
+class Wishes(TypedDict, total=False):
+    """What is asked of a training; the rest is as presets say."""
+
+    learner: str | LearnerSettings
+    """By name, with the settings of its preset, or with settings; PPO unless said."""
+    start_from: str | Path
+    twin: str | Path
+    randomize: Randomize
+    table: str
+    grow: Grow
+    world_count: int | None
+    minutes: float | None
+    """With neither minutes nor steps both are the preset's."""
+    steps: int | None
+    target: float | None
+    evaluation_episodes: int
+    seed: int
+    device: str
+    thread_count: int
+
+
+def choose_settings(task: str, **wishes: Unpack[Wishes]) -> TrainSettings:
+    """Everything that a run needs: as wished, else by the preset of task and learner.
+
+    Command and Python ask here, so that both train alike.
+    """
+    check_task(task)
+    device = wishes.get("device", "cpu")
+    asked = wishes.get("learner", "")
+    if isinstance(asked, str):
+        preset = find_preset(task, asked).on(device)
+        learner = preset.learner()
+    else:  # a learner of a user's own has the worlds of the task's first one
+        name = name_learner(asked)
+        preset = find_preset(task, name if name in LEARNERS else "").on(device)
+        learner = asked
+    minutes, steps = wishes.get("minutes"), wishes.get("steps")
+    target = wishes.get("target")
+    return TrainSettings(
+        task=task,
+        learner=learner,
+        start_from=str(wishes.get("start_from", "")),
+        twin=str(wishes.get("twin", "")),
+        randomize=wishes.get("randomize", Randomize.PRESET),
+        table=wishes.get("table", ""),
+        grow=wishes.get("grow", Grow.AT_ONCE),
+        world_count=wishes.get("world_count") or preset.world_count,
+        minutes=preset.minutes if minutes is None and steps is None else minutes,
+        steps=steps,
+        target=preset.target if target is None else target,
+        evaluation_episodes=wishes.get("evaluation_episodes", EPISODES),
+        coarse=preset.coarse,
+        ease_steps=preset.ease_steps,
+        seed=wishes.get("seed", 0),
+        device=device,
+        thread_count=wishes.get("thread_count", 0),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
     """Where training stands, after each update."""
@@ -85,7 +154,7 @@ class Progress:
     step_count: int
     steps_per_second: float
     """While practising and learning; looking apart."""
-    metrics: PpoMetrics
+    metrics: Metrics
     evaluation: Evaluation | None
     """The newest look at the policy."""
 

@@ -1,9 +1,4 @@
-"""Signs in PPO's own numbers that something is set wrong."""
-
-import math
-
-from realworthy.errors import RealworthyError
-from realworthy.learning.ppo import PpoMetrics, PpoSettings
+"""Signs in a policy gradient's own numbers that something is set wrong."""
 
 _WIDE = 3.0
 """Times its start that the standard deviation of actions may grow to."""
@@ -12,29 +7,19 @@ _LONG = 100
 
 
 class Watch:
-    """Looks at every update; ends a run whose weights are lost."""
+    """Follows the step size and the standard deviation of actions over all updates."""
 
-    def __init__(self, settings: PpoSettings) -> None:
-        self._settings = settings
+    def __init__(self, *, std: float, rates: tuple[float, float] | None) -> None:
+        """`std` at the start; `rates` within which the step size moves, if it does."""
+        self._std, self._rates = std, rates
         self._pinned, self._longest, self._widest = 0, 0, 0.0
 
-    def check(self, metrics: PpoMetrics, update: int) -> None:
-        """Raises where learning has broken down, before anything of it is kept."""
-        numbers = (metrics.actor_loss, metrics.value_loss, metrics.kl, metrics.std)
-        if not all(map(math.isfinite, numbers)):
-            raise RealworthyError(
-                f"Learning broke down in update {update}: its losses are not finite. "
-                "What was kept before it is whole.",
-                hint="Look for rewards or observations that can be infinite; or learn "
-                "in smaller steps: a smaller kl_target, and clip_value=False where "
-                "returns are large.",
-            )
-        low, high = self._settings.learning_rate_range
-        rate = metrics.learning_rate
-        is_pinned = self._settings.kl_target is not None and not low < rate < high
-        self._pinned = self._pinned + 1 if is_pinned else 0
+    def note(self, *, rate: float, std: float) -> None:
+        """After an update."""
+        low, high = self._rates or (float("-inf"), float("inf"))
+        self._pinned = 0 if low < rate < high else self._pinned + 1
         self._longest = max(self._longest, self._pinned)
-        self._widest = max(self._widest, metrics.std)
+        self._widest = max(self._widest, std)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -45,10 +30,9 @@ class Watch:
                 f"The step size stayed at an end of its range for {self._longest} "
                 "updates: kl_target does not fit, or nothing is left to learn."
             )
-        start = self._settings.std
-        if self._widest > _WIDE * start:
+        if self._widest > _WIDE * self._std:
             found.append(
-                f"The standard deviation of actions grew from {start:g} to "
+                f"The standard deviation of actions grew from {self._std:g} to "
                 f"{self._widest:.3g}, beyond what has an effect: a smaller "
                 "entropy_weight keeps it down."
             )

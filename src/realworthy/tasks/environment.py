@@ -1,5 +1,7 @@
 """What a learner sees of a task: many worlds, stepped together."""
 
+import enum
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,7 +12,32 @@ from torch import Tensor
 from realworthy.errors import RealworthyError
 
 Observations: TypeAlias = dict[str, Tensor]
-"""Group → (worlds, width): `actor` is what a robot measures, `critic` everything."""
+"""Group → (worlds, …) with the group's shape."""
+
+
+class Purpose(enum.Enum):
+    """What a group of observations is for."""
+
+    DEPLOYABLE = "deployable"
+    """A robot measures it: policies may see it."""
+    PRIVILEGED = "privileged"
+    """Known in simulation alone: for critics and teachers."""
+    E = "e"
+    """The physical numbers that differ between worlds, themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationGroup:
+    """Observations that belong together: a vector, a history of them, or an image."""
+
+    shape: tuple[int, ...]
+    """Of one world: (width,), (instants, width) or (channels, height, width)."""
+    purpose: Purpose
+
+    @property
+    def size(self) -> int:
+        """Numbers in it."""
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +79,8 @@ class Environment(ABC):
 
     world_count: int
     action_width: int
-    widths: dict[str, int]
-    """Group of observations → width; `actor` and `critic` at least."""
+    groups: dict[str, ObservationGroup]
+    """By name, in the order in which networks see them; one is deployable at least."""
     device: torch.device
     period: float
     """[s] of one step."""
@@ -79,7 +106,7 @@ class Environment(ABC):
         raise RealworthyError("This environment cannot be given another seed.")
 
     def mirror(self, group: str, x: Tensor, element: int = 1) -> Tensor:
-        """(…, width) observations of a group, seen in the mirror."""
+        """(…, *shape) observations of a group, seen in the mirror."""
         raise RealworthyError("This task has no symmetry.")
 
     def mirror_action(self, action: Tensor, element: int = 1) -> Tensor:

@@ -86,13 +86,15 @@ class Mirrors:
         names = action.names
         moved = [_reflect_signal(name, names, swaps, known) for name in names]
         self._maps = {
-            "actor": _Map(_join(seen), device),
-            "critic": _Map(_join([*true, rest, e, privileged]), device),
+            "policy": _Map(_join(seen), device),
+            "truth": _Map(_join([*true, rest]), device),
+            "e": _Map(e, device),
+            "privileged": _Map(privileged, device),
             "action": _Map(moved, device),
         }
 
     def mirror(self, group: str, x: Tensor) -> Tensor:
-        """(…, width) of `actor`, `critic` or `action`, seen in the mirror."""
+        """(…, width) of `action` or a group of observations, seen in the mirror."""
         if self.count == 1:
             raise RealworthyError("This task has no symmetry.")
         return self._maps[group](x)

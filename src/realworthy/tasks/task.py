@@ -104,7 +104,7 @@ class Task(ABC):
         return None
 
     def observe_privileged(self, scene: Scene) -> Tensor | None:
-        """(worlds, k) what only the critic sees, beside the truth of `terms` and e."""
+        """(worlds, k) the group `privileged`: what is no term and no number of e."""
         return None
 
     def build_reference(self, scene: Scene) -> Controller:

@@ -17,7 +17,13 @@ from realworthy.simulators.inputs import Encoders
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.commanding import Commanding
 from realworthy.tasks.devices import find_device
-from realworthy.tasks.environment import Environment, Observations, Step
+from realworthy.tasks.environment import (
+    Environment,
+    ObservationGroup,
+    Observations,
+    Purpose,
+    Step,
+)
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.measuring import Link, Measuring
 from realworthy.tasks.mirrors import Mirrors
@@ -34,6 +40,16 @@ if TYPE_CHECKING:
     from realworthy.simulators.mujoco_gpu import MujocoGpu
 
 T = TypeVar("T")
+PURPOSES = {
+    "policy": Purpose.DEPLOYABLE,
+    "truth": Purpose.PRIVILEGED,
+    "e": Purpose.E,
+    "privileged": Purpose.PRIVILEGED,
+}
+"""Group of a task's observations → what it is for: `policy` has the task's terms as
+they are measured, `truth` the same without noise, delay and history and the share of
+time that is left, `e` is standardised where some of it differs, and `privileged` is
+what the task adds."""
 Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
 """Bound twin, worlds and substeps of a control step → a simulator."""
 _ITERATIONS, _LINE_SEARCHES = 8, 12
@@ -127,7 +143,10 @@ class TaskWorlds(Environment):
             task.find_pushed(scene), scene, self.randomization.pushes
         )
         self.observations = self.reset()
-        self.widths = {name: x.shape[1] for name, x in self.observations.items()}
+        self.groups = {
+            name: ObservationGroup(tuple(x.shape[1:]), PURPOSES[name])
+            for name, x in self.observations.items()
+        }
         self._mirrors = self._build_mirrors()
         self.mirror_count = self._mirrors.count
         self._is_recorded = recorded and self.device.type == "cuda"
@@ -376,25 +395,29 @@ class TaskWorlds(Environment):
 
     def _observe(self, fresh: Tensor | None) -> Observations:
         """After a step; or, with a mask, again because those worlds have begun."""
-        actor, terms = self.measuring.observe(fresh)
-        critic = torch.cat([terms, *self._list_privileged()], dim=1)
-        return {"actor": actor, "critic": critic}
+        policy, terms = self.measuring.observe(fresh)
+        return {"policy": policy, **self._observe_truth(terms, slice(None))}
 
     def _observe_begun(self, worlds: Tensor) -> Observations:
         """The last ones, but for the worlds of a mask, which have begun; on the CPU."""
         ids = worlds.nonzero()[:, 0]
-        actor, terms = self.measuring.observe_begun(worlds, ids)
-        parts = [x[ids] for x in self._list_privileged()]
-        begun = torch.cat([terms, *parts], dim=1)
-        critic = self.observations["critic"].index_copy(0, ids, begun)
-        return {"actor": actor, "critic": critic}
+        policy, terms = self.measuring.observe_begun(worlds, ids)
+        begun = self._observe_truth(terms, ids)
+        others = {
+            k: self.observations[k].index_copy(0, ids, x) for k, x in begun.items()
+        }
+        return {"policy": policy, **others}
 
-    def _list_privileged(self) -> list[Tensor]:
-        """(worlds, …) what only a critic sees: time left, e, and what the task says."""
+    def _observe_truth(self, terms: Tensor, ids: Tensor | slice) -> Observations:
+        """What no robot measures of some worlds, whose true `terms` are given."""
         left = 1 - self.scene.step_count[:, None].to(torch.float32) / self.step_limit
-        parts = [left, self._e]
+        groups = {"truth": torch.cat([terms, left[ids]], dim=1)}
+        if len(self.bound.space):
+            groups["e"] = self._e[ids].clone()  # which others overwrite
         privileged = self.task.observe_privileged(self.scene)
-        return parts if privileged is None else [*parts, privileged]
+        if privileged is not None:
+            groups["privileged"] = privileged[ids].clone()
+        return groups
 
     def _put(self, worlds: Tensor, start: Start) -> None:
         """Puts the worlds of a mask where they begin."""

@@ -60,7 +60,7 @@ def train_way(
     done = train(
         TrainSettings(
             task=task,
-            ppo=preset.ppo(),
+            learner=preset.learner(),
             world_count=preset.world_count,
             coarse=preset.coarse,
             steps=steps,

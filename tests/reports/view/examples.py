@@ -41,7 +41,7 @@ def write_balancer(path: Path) -> Path:
 def write_still(path: Path, task: Task) -> Path:
     """A policy whose every action is zero."""
     worlds = TaskWorlds(task, 1, thread_count=1)
-    shape = (worlds.action_width, worlds.widths["actor"])
+    shape = (worlds.action_width, worlds.groups["policy"].size)
     return write_linear(path, worlds, torch.zeros(shape))
 
 

@@ -24,7 +24,7 @@ def run(task: str, engine: str | None, steps: int, world_count: int = 2) -> Task
         step = worlds.step(still if act is None else act(worlds.scene))
         assert not bool(step.invalid.any())
         assert bool((step.failure != int(Failure.NUMERICAL)).all())
-        assert bool(torch.isfinite(step.observations["actor"]).all())
+        assert bool(torch.isfinite(step.observations["policy"]).all())
     return worlds
 
 

@@ -51,14 +51,14 @@ def test_a_single_environment_ends_with_its_own_last_observation() -> None:
     world, many = GymnasiumWorld(build(1)), build(1)
     seen, _ = world.reset(seed=4)
     many.reseed(4)
-    assert np.array_equal(seen, many.reset()["actor"][0].numpy())
+    assert np.array_equal(seen, many.reset()["policy"][0].numpy())
     for i in range(6):
         seen, reward, terminated, truncated, info = world.step(np.array([0.5]))
         step = many.step(torch.tensor([[0.5]]))
         assert (terminated, truncated) == (False, i == 5)
-        assert np.array_equal(seen, step.final["actor"][0].numpy())
+        assert np.array_equal(seen, step.final["policy"][0].numpy())
         assert reward == float(step.reward[0])
-    assert not torch.equal(step.final["actor"], step.observations["actor"])
+    assert not torch.equal(step.final["policy"], step.observations["policy"])
     assert info["failure"] == 60
     assert info["success"] is False
     assert info["reward.upright"] == pytest.approx(float(step.terms["upright"][0]))
@@ -90,7 +90,7 @@ def test_the_last_observation_stands_beside_the_first_of_the_next_episode() -> N
         assert ("final_obs" in infos) == (i == 5)
     assert truncated.all()
     assert infos["_final_obs"].all()
-    for group in ("actor", "critic"):
+    for group in plain.groups:
         last = np.stack([final[group] for final in infos["final_obs"]])
         assert np.array_equal(last, step.final[group].numpy())
         assert np.array_equal(seen[group], step.observations[group].numpy())

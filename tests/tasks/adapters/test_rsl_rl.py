@@ -28,7 +28,7 @@ def list_settings() -> dict[str, Any]:
     return {
         "num_steps_per_env": STEPS,
         "save_interval": 100,
-        "obs_groups": {"actor": ["actor"], "critic": ["critic"]},
+        "obs_groups": {"actor": ["policy"], "critic": ["truth"]},
         "actor": {**network, "distribution_cfg": gaussian},
         "critic": network,
         "algorithm": {
@@ -75,7 +75,7 @@ def test_time_outs_and_first_observations_are_told() -> None:
     assert environment.max_episode_length == 10
     seen = environment.get_observations()
     assert seen.batch_size == torch.Size([3])
-    assert torch.equal(seen["critic"], plain.observations["critic"])
+    assert torch.equal(seen["truth"], plain.observations["truth"])
     environment.episode_length_buf = torch.tensor([0, 4, 9])
     plain.scene.step_count.copy_(torch.tensor([0, 4, 9]))
     action = torch.full((3, 1), 0.3)
@@ -85,7 +85,7 @@ def test_time_outs_and_first_observations_are_told() -> None:
     assert extras["time_outs"].tolist() == [False, False, True]
     assert environment.episode_length_buf.tolist() == [1, 5, 0]
     assert torch.equal(reward, step.reward)
-    for group in ("actor", "critic"):
+    for group in plain.groups:
         assert torch.equal(seen[group], step.observations[group])
     upright = float(step.terms["upright"].mean())
     assert float(extras["log"]["/reward/upright"]) == pytest.approx(upright)

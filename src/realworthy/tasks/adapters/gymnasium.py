@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.errors import MissingExtra, RealworthyError
-from realworthy.tasks.environment import Environment, Observations, Step
+from realworthy.tasks.environment import (
+    Environment,
+    ObservationGroup,
+    Observations,
+    Step,
+)
 from realworthy.tasks.worlds import TaskWorlds
 
 try:
@@ -21,7 +26,7 @@ except ImportError:
     raise MissingExtra("gymnasium", "gymnasium", need=need) from None
 
 Arrays = NDArray[np.float32] | dict[str, NDArray[np.float32]]
-"""What the policy sees; with the critic's view, both by the names of their groups."""
+"""What the policy sees; with the critic's view, all groups by their names."""
 
 
 class GymnasiumWorlds(VectorEnv[Arrays, NDArray[np.float32], NDArray[Any]]):
@@ -34,7 +39,7 @@ class GymnasiumWorlds(VectorEnv[Arrays, NDArray[np.float32], NDArray[Any]]):
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
 
     def __init__(self, worlds: Environment, *, with_critic: bool = False) -> None:
-        """`with_critic` observes the groups `actor` and `critic`, not `actor` alone."""
+        """`with_critic` observes all groups by name, not `policy` alone."""
         self.worlds, self._with_critic = worlds, with_critic
         self.num_envs = worlds.world_count
         self.single_observation_space = _describe(worlds, with_critic=with_critic)
@@ -125,13 +130,12 @@ class GymnasiumWorld(gymnasium.Env[Any, NDArray[Any]]):
 
 
 def _describe(worlds: Environment, *, with_critic: bool) -> Box | Dict:
-    boxes = {
-        name: Box(-np.inf, np.inf, (width,), np.float32)
-        for name, width in worlds.widths.items()
-    }
+    def bound(group: ObservationGroup) -> Box:
+        return Box(-np.inf, np.inf, group.shape, np.float32)
+
     if not with_critic:
-        return boxes["actor"]
-    return Dict({name: boxes[name] for name in ("actor", "critic")})
+        return bound(worlds.groups["policy"])
+    return Dict({name: bound(group) for name, group in worlds.groups.items()})
 
 
 def _find_actions(worlds: Environment) -> Box:
@@ -146,8 +150,8 @@ def _tell(step: Step) -> dict[str, Tensor]:
 
 def _convert(observations: Observations, *, with_critic: bool) -> Arrays:
     if not with_critic:
-        return _to_array(observations["actor"])
-    return {name: _to_array(observations[name]) for name in ("actor", "critic")}
+        return _to_array(observations["policy"])
+    return {name: _to_array(x) for name, x in observations.items()}
 
 
 def _take(arrays: Arrays, world: int) -> Arrays:

@@ -18,7 +18,10 @@ except ImportError:
 
 
 class RslRlWorlds(VecEnv):
-    """Observation groups `actor` and `critic`, rewards per control step.
+    """All groups of observations by name, rewards per control step.
+
+    A runner's `obs_groups` may be `{"actor": ["policy"], "critic": ["truth"]}`, with
+    `e` and `privileged` beside the truth where the worlds have such groups.
 
     `extras["time_outs"]` says which episodes ended because time was up, and
     `extras["log"]` holds reward terms and, when episodes ended, how many succeeded. A
