@@ -89,7 +89,8 @@ def resume(
     given again where they were.
     """
     folder = RunFolder(output)
-    settings: TrainSettings = folder.read_settings(TrainSettings)
+    began: TrainSettings = folder.read_settings(TrainSettings)
+    settings = began
     bounds = {"minutes": minutes, "steps": steps, "target": target}
     told = {name: value for name, value in bounds.items() if value is not None}
     if minutes is not None or steps is not None:
@@ -102,9 +103,8 @@ def resume(
         practice = Practice(build, folder, settings, spread, team, remarks)
         if team.agree(folder.has(LATEST))[0]:  # else it was killed before its first
             practice.restore()
-        if told:
-            if folder.policy.exists():  # else it was killed before its end
-                practice.check_unfinished()
+        if settings != began:  # the same bounds again: it may lack its last files
+            practice.check_unfinished()
             team.share(lambda: folder.change(settings))
         practice.learn(follow or _ignore)
         return team.share(lambda: conclude(practice))
