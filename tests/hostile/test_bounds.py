@@ -104,8 +104,7 @@ def test_a_tree_is_refused(tmp_path: Path, name: str):
 
 
 SIDECARS = {
-    "rate: -5": "rate: it should be a number > 0",
-    "rate: 0": "rate: it should be a number > 0",
+    "rate: -5": "rate: it should be a number >= 0",
     "rate: .inf": "rate: it should be a number that is finite",
     "noise: {position: -1}": "noise.position: it should be a number >= 0",
     "velocity_filter_hz: -3": "velocity_filter_hz: it should be a number > 0",

@@ -17,6 +17,7 @@ MANY = 3200
 FOUND = {
     "dfki_simple_pendulum": (22,),
     "mjcf": (1201,),
+    "servo": (10817, 10973, 11893, 12513),
     "parquet": (*range(1000, 1060),),
 }
 """Seeds that once ended in a traceback, a hang or a dead process."""

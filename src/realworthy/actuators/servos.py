@@ -74,11 +74,11 @@ def load_servo(
     path = Path(path)
     with reading(path, "JSON with keys"):
         tree = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
-    name = tree.get("actuator")
+    name = str(tree.get("actuator"))
     if name not in SERVOS:
         raise UnknownName(
             "servo",
-            str(name),
+            name,
             SERVOS,
             owner="Realworthy",
             hint="See actuators/servos.py.",
@@ -103,7 +103,7 @@ def load_servo(
             ),
             friction=msgspec.convert({"kind": tree.get("model"), **numbers}, Friction),
             slew_rate=servo.slew_rate,
-            armature=armature,
+            armature=msgspec.convert(armature, float | None),
         )
     except msgspec.ValidationError as error:
         raise BadFile(path, f"{error}.") from None

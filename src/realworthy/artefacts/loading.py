@@ -82,7 +82,7 @@ def _read_text(path: Path) -> str:
     if path.is_dir():
         raise BadFile(path, "it is a folder, not a file.")
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path, cost=2).decode("utf-8-sig")  # bytes, and text
     except UnicodeDecodeError:
         raise BadFile(path, "it is not text.", hint="Save it as UTF-8.") from None
 

@@ -75,7 +75,7 @@ class Sidecar(
     """The robot: a built-in name, `menagerie:<robot>` or a path."""
     command_kind: CommandKind | None = None
     """What `<joint>.command` asks for."""
-    rate: Positive | None = None
+    rate: NotNegative | None = None
     """Rows per second that the recorder meant to write [Hz]."""
     gains: dict[str, Gains] = {}
     """By joint."""

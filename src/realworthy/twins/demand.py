@@ -70,8 +70,7 @@ class _Scan:
             parser.Parse(text.encode(errors="replace"), True)
         except expat.ExpatError as error:
             raise BadModel(
-                f"MuJoCo cannot read {self._path}: it is not XML (line "
-                f"{error.lineno}).",
+                f"MuJoCo cannot read {self._path}: it is not XML (line {error.lineno})",
                 hint="Mend the file at that line.",
             ) from None
 
