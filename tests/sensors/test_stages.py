@@ -80,6 +80,7 @@ def test_a_history_tells_what_was(make):
         history = remember(history, make([[value], [10 * value]]))
     assert history[:, :, 0].tolist() == [[4.0, 3.0, 1.0], [40.0, 30.0, 2.0]]
     assert recall(history, make([1, 2])).tolist() == [[3.0], [2.0]]
+    assert recall(history, make([1]), make([1])).tolist() == [[30.0]]
     begun = restart(history, make([[7.0], [8.0]]), make([False, True]))
     assert begun[:, :, 0].tolist() == [[4.0, 3.0, 1.0], [8.0, 8.0, 8.0]]
     assert history[1, 0, 0] == 40.0  # the one before is as it was

@@ -65,6 +65,8 @@ class Reports:
         steps = {e.joint: e.step for e in file.effects if isinstance(e, Quantisation)}
         self._steps = np.array([steps.get(joint, 0.0) for joint in joints])
         self._turn = rotation(_find_quaternions(np.array([file.interface.frame]))[0])
+        fields = (f"own.sensor_{name}" for name in ("scale", "bias", "noise"))
+        self._fields = [worlds.simulator.field(name) for name in fields]
         offset = file.interface.clock_offset
         self._age = math.ceil((offset - 1e-9) / self._timestep)
         oldest = offset + spread
@@ -91,11 +93,8 @@ class Reports:
 
     def make(self, worlds: Ids, *, older: Ids | int = 0) -> Floats:
         """(n, signals) reports of some worlds; `older` by so many substeps."""
-        truth = recall(self._past[worlds], np.full(len(worlds), self._age) + older)
-        scale, bias, sd = (
-            self._simulator.field(f"own.sensor_{name}")[worlds]
-            for name in ("scale", "bias", "noise")
-        )
+        truth = recall(self._past, np.full(len(worlds), self._age) + older, worlds)
+        scale, bias, sd = (field[worlds] for field in self._fields)
         noise = self._chance.normal("sensor noise", sd, truth.shape[1], worlds)
         row = compute_reading(truth, scale=scale, bias=bias, noise=[noise])
         report = np.full((len(worlds), len(self.signals)), np.nan)

@@ -48,10 +48,15 @@ def remember(history: Array, value: Array) -> Array:
     return xp.concat([value[:, None], history[:, :-1]], axis=1)
 
 
-def recall(history: Array, age: Array) -> Array:
-    """(worlds, …) x_d, what was `age` (worlds,) whole steps ago (eq. 1)."""
-    xp = api.array_namespace(history)
-    return history[xp.arange(len(history), device=api.device(history)), age]
+def recall(history: Array, age: Array, worlds: Array | None = None) -> Array:
+    """(n, …) x_d, what was `age` (n,) whole steps ago (eq. 1), in all worlds or some.
+
+    `worlds` (n,) are their numbers.
+    """
+    if worlds is None:
+        xp = api.array_namespace(history)
+        worlds = xp.arange(len(history), device=api.device(history))
+    return history[worlds, age]
 
 
 def find_share(timestep: float, time_constant: float) -> float:
