@@ -219,7 +219,7 @@ def run_active(robot: Robot, twin: str, folder: Path) -> str:
         load_twin(twin),
         robot,
         [name],
-        sd={name: 1e-4},
+        sd={name: max(space[name].nominal, 0.05)},  # in reach: the robot must move
         rounds=1,
         limits=LimitSettings(speed=2.0),
         settings=ExcitationSettings(

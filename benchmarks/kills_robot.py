@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-m", "realworthy")
 _START = 30.0
 """[s] within which a process must have begun."""
-_SECONDS = 2.0
+_SECONDS = 4.0
 """[s] of a motion, and for which a policy runs."""
 
 
@@ -123,7 +123,7 @@ def main() -> None:
     for command in ("record", "deploy"):
         chance = random.Random(f"{arguments.seed} {command}")
         for _ in range(arguments.kills):
-            found.append(kill(command, chance.uniform(0.0, 0.8 * _SECONDS)))
+            found.append(kill(command, chance.uniform(0.0, 0.6 * _SECONDS)))
             print(found[-1], flush=True)
     for command in ("record", "deploy"):
         own = [one for one in found if one.command == command]

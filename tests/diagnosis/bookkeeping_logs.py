@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from realworthy.deployment import play
+from realworthy.deployment import lenient, play
 from realworthy.realities import Interface, Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.robots import RobotInfo
@@ -45,7 +45,7 @@ def record(
     commands = move(stand_in.info, SECONDS[robot], seed)
     for i, name in enumerate(stand_in.info.commands):
         commands[:, i] *= (scales or {}).get(name.removesuffix(".command"), 1.0)
-    return play(stand_in, commands)
+    return play(stand_in, commands, settings=lenient())
 
 
 def move(info: RobotInfo, seconds: float, seed: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from realworthy.deployment.follow import Followed, follow
 from realworthy.deployment.guarded import Guarded, GuardSettings
 from realworthy.deployment.keeping import TrialResult
 from realworthy.deployment.loop import Jitter, Loop, RealTimeSettings, real_time
-from realworthy.deployment.play import GuardStop, drive, play
+from realworthy.deployment.play import GuardStop, drive, lenient, play
 from realworthy.deployment.runtime import Deployment, DeploySettings, deploy
 from realworthy.deployment.session import Ended, Outcome, run_session
 from realworthy.deployment.staging import StagingSettings
@@ -55,6 +55,7 @@ __all__ = [
     "deploy",
     "drive",
     "follow",
+    "lenient",
     "make_drives",
     "play",
     "real_time",

@@ -1,12 +1,14 @@
 """Commands, or whatever answers what is measured, on a robot, guarded, as a recording.
 
 Nobody has planned such commands within limits, so they are sent as they are, cut to the
-range that the robot states; what is watched is the robot: `limits` of its joints where
-they are given, and in any case that its measurements are fresh, numbers and its own.
+range that the robot states; what is watched is the robot: where `limits` are given,
+those of its joints and its tilt, and in any case that its measurements are fresh,
+numbers and its own.
 """
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from realworthy.deployment.log import Log
 from realworthy.deployment.motions import move_to
 from realworthy.deployment.session import run_session
 from realworthy.deployment.state_machine import Phase
+from realworthy.deployment.watchdogs import WatchdogSettings
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.recordings import Recording, Sidecar
 from realworthy.robots import Limits, Robot, RobotInfo, State
@@ -41,6 +44,21 @@ class GuardStop(RealworthyError):
         )
 
 
+def lenient() -> GuardSettings:
+    """Guards for a robot that is known to repeat, lose or delay measurements, such as a
+    stand-in with a faulty interface whose log is wanted as it is."""
+    return GuardSettings(
+        filter=FilterSettings(tracking=np.inf, soft_range=1.0),
+        watchdogs=WatchdogSettings(
+            age_trip=math.inf,
+            frozen_travel=math.inf,
+            frozen_for=math.inf,
+            tilt_warn=math.inf,
+            tilt_trip=math.inf,
+        ),
+    )
+
+
 def play(
     robot: Robot,
     commands: ArrayLike | Mapping[str, ArrayLike],
@@ -48,6 +66,7 @@ def play(
     rate: float | None = None,
     sidecar: Sidecar | None = None,
     limits: Limits | None = None,
+    settings: GuardSettings | None = None,
     leads: bool = False,
     output: Path | None = None,
     overwrite: bool = False,
@@ -57,7 +76,8 @@ def play(
     Row k of the recording holds what was measured just before command k was sent. Rows
     that the robot did not send, or sent twice, are left out, and what was commanded
     then with them. The robot brakes at the end, whatever happens. A guard that ends it
-    raises `GuardStop` with what was recorded. With `leads` a robot of position drives
+    raises `GuardStop` with what was recorded; `settings` make guards tighter or more
+    patient. With `leads` a robot of position drives
     is led slowly to the first command, unrecorded. With `output` everything is on the
     disk while it happens and in that file when this returns or raises.
     """
@@ -66,6 +86,7 @@ def play(
         robot,
         lambda k, _: values[k],
         len(values),
+        settings=settings,
         first=values[0] if leads else None,
         rate=rate,
         sidecar=sidecar,
@@ -83,6 +104,7 @@ def drive(
     rate: float | None = None,
     sidecar: Sidecar | None = None,
     limits: Limits | None = None,
+    settings: GuardSettings | None = None,
 ) -> Recording:
     """Lets a policy answer what the robot measures, in closed loop at `rate` [Hz].
 
@@ -94,7 +116,15 @@ def drive(
         return np.atleast_1d(np.asarray(policy(state), dtype=np.float64))
 
     count = max(2, round(seconds * (robot.info.rate if rate is None else rate)))
-    return _run(robot, answer, count, rate=rate, sidecar=sidecar, limits=limits)
+    return _run(
+        robot,
+        answer,
+        count,
+        rate=rate,
+        sidecar=sidecar,
+        limits=limits,
+        settings=settings,
+    )
 
 
 def _run(
@@ -105,6 +135,7 @@ def _run(
     rate: float | None,
     sidecar: Sidecar | None,
     limits: Limits | None,
+    settings: GuardSettings | None,
     first: Floats | None = None,
     output: Path | None = None,
     overwrite: bool = False,
@@ -115,7 +146,7 @@ def _run(
         raise RealworthyError(f"Commands cannot be sent at {rate:g} Hz.")
     sidecar = sidecar or describe_recording(info, rate)
     with logging_to(output, info, sidecar=sidecar, overwrite=overwrite) as log:
-        guarded = _guard(robot, 1 / rate, limits, log)
+        guarded = _guard(robot, 1 / rate, limits, settings, log)
         ended = run_session(guarded, lambda: _send(guarded, answer, count, first))
         kept = keep_recording(guarded, ended, sidecar, output, Phase.RUN, overwrite)
     if ended.error is not None:
@@ -146,7 +177,13 @@ def _send(
     return decision
 
 
-def _guard(robot: Robot, period: float, limits: Limits | None, log: Log) -> Guarded:
+def _guard(
+    robot: Robot,
+    period: float,
+    limits: Limits | None,
+    settings: GuardSettings | None,
+    log: Log,
+) -> Guarded:
     """Bounds efforts by the limits, and goals by nothing but the robot's own range: a
     step of a goal is what some experiments are made of."""
     info = robot.info
@@ -154,7 +191,15 @@ def _guard(robot: Robot, period: float, limits: Limits | None, log: Log) -> Guar
     kind = info.command_kind or "torque"  # of several kinds: the robot's range bounds
     bounds = limits if info.command_kind in ("torque", "voltage") else None
     drives = assign_drives(info, joints, (kind,) * len(joints), bounds, kp={}, kd={})
-    settings = GuardSettings(filter=FilterSettings(tracking=np.inf, soft_range=1.0))
+    if robot.steps_time:
+        endless = np.full(drives.width, np.inf)
+        drives = replace(drives, command_lower=-endless, command_upper=endless)
+    if settings is None:
+        untilted = WatchdogSettings(tilt_warn=math.inf, tilt_trip=math.inf)
+        settings = GuardSettings(
+            filter=FilterSettings(tracking=np.inf, soft_range=1.0),
+            watchdogs=untilted if limits is None else WatchdogSettings(),
+        )
     watched = limits or drives.limits(info)
     return Guarded(robot, drives, period, settings=settings, limits=watched, log=log)
 
