@@ -24,7 +24,8 @@ from realworthy.twins import load_twin
 
 from ..robots.wires import INFO, Obedient
 
-RECORD = (sys.executable, "-m", "realworthy", "record", "sway.csv")
+# Five commands without an answer are 0.2 s: the cores that tests share are busy.
+RECORD = (sys.executable, "-m", "realworthy", "record", "sway.csv", "--rate", "25")
 
 
 def sway(seconds: float = 30.0) -> Motion:
@@ -52,10 +53,10 @@ def test_a_robot_that_hangs_or_dies_gets_five_more_commands_at_most(
         write(command)
 
     process.robot.write = note
-    after(1.0, lambda: process.send(blow))
+    after(2.5, lambda: process.send(blow))
     path = tmp_path / "recording.npz"
     done = record_motion(
-        process.robot, sway(), load_twin("pendulum"), rate=50.0, output=path
+        process.robot, sway(), load_twin("pendulum"), rate=25.0, output=path
     )
     assert "ms old" in done.reason
     last = [row for row in rows if row == rows[-1]]
@@ -78,9 +79,9 @@ def run(folder: Path, address: str, *more: str, **options) -> subprocess.Popen:
 
 
 def wait_for_rows(path: Path) -> None:
-    """Until a second of rows is on the disk."""
+    """Until most of a second of rows is on the disk."""
     end = time.monotonic() + 30
-    while not (path.exists() and path.stat().st_size > 8_000):
+    while not (path.exists() and path.stat().st_size > 4_000):
         assert time.monotonic() < end
         time.sleep(0.02)
 
@@ -141,8 +142,8 @@ def test_a_disk_that_is_full_brakes_and_what_reached_it_is_kept(start, tmp_path:
 def test_a_robot_that_brakes_by_itself_is_told_marked_and_a_negative_verdict(
     start, tmp_path: Path
 ):
-    """A deadline of 15 ms, and a third of the commands lost on their way."""
-    process = start("pendulum", "--deadline", "0.015", "--loss", "0.3")
+    """A deadline of 60 ms, and a third of the commands lost on their way."""
+    process = start("pendulum", "--deadline", "0.06", "--loss", "0.3")
     child = run(tmp_path, process.address, "--json", "done.json")
     out, err = child.communicate(timeout=60)
     assert child.returncode == 1, (out, err)

@@ -87,3 +87,10 @@ def test_a_motion_within_one_period_is_refused():
     with pytest.raises(RealworthyError, match=r"within one period of the robot, 0\.02"):
         motion.sample(50.0)
     assert len(motion.sample(100.0).time) == 2
+
+
+@pytest.mark.parametrize("rate", [-5.0, 0.0, 0.01, 1e9, np.inf, np.nan])
+def test_no_motion_is_played_at_such_rates(rate: float):
+    motion = Motion(np.arange(5.0), ("joint",), np.zeros((5, 1)))
+    with pytest.raises(RealworthyError, match="cannot be played at"):
+        motion.sample(rate)

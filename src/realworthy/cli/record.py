@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, KeyFile, Role, TwinName
+from realworthy.cli.numbers import AnyNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Record:
     """Where to write the recording: .csv, .csv.gz, .npz, .parquet or .mcap."""
     twin: TwinName = ""
     """Whose limits and dynamics hold; by default the robot's own by its name."""
+    rate: AnyNumber = None
+    """Commands per second; by default as many as the robot likes."""
     key: KeyFile = None
     """File with the key that a robot on the wire shares."""
     reset_stop: Flag = False
@@ -58,6 +61,7 @@ class Record:
                     opened.robot,
                     motion,
                     twin,
+                    rate=self.rate,
                     output=self.output,
                     overwrite=self.overwrite,
                 )

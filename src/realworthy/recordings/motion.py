@@ -14,6 +14,10 @@ from realworthy.recordings.recording import Recording
 
 Floats = NDArray[np.float64]
 _END = ".position"
+_SLOWEST_HZ, _FASTEST_HZ = 0.2, 10_000.0
+"""Rates of commands: no loop of ours waits for more than 10 s, nor beats more often
+than ten times as fast as any robot here asks (2026-11-18); an hour then takes 36 M
+rows."""
 LONGEST_S = 3600.0
 """[s] of a motion at most: an hour at 1 kHz and 12 joints is 1.4 GB with derivatives;
 2026-11-18. Longer ones are played in parts."""
@@ -82,6 +86,11 @@ class Motion:
         Rows of a motion should lie closer than its fastest change; a step between two
         rows overshoots, which its derivatives show.
         """
+        if not _SLOWEST_HZ <= rate <= _FASTEST_HZ:
+            raise RealworthyError(
+                f"A motion cannot be played at {rate:g} Hz.",
+                hint=f"Give a rate from {_SLOWEST_HZ:g} to {_FASTEST_HZ:g} Hz.",
+            )
         if self.duration * rate < 1 - 1e-6:
             raise RealworthyError(
                 f"A motion of {self.duration:.3g} s is over within one period of the "
