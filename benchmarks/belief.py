@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from realworthy.deployment import play
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.identification.calibrate import calibrate
 from realworthy.learning.presets import find_preset
@@ -26,7 +27,6 @@ from realworthy.learning.training import TrainSettings
 from realworthy.parameters.draws import Draws
 from realworthy.realities import Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.evaluate import evaluate
 from realworthy.tasks.randomization import Randomization

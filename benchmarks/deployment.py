@@ -5,8 +5,10 @@
 
 Parts: `inference` (a policy of 3 × 256, and all of a guarded step), `lateness` (a loop
 of 500 Hz, as it is and with FIFO), `wire` (a packet to a second process and back),
-`soak` (200 Hz with 10 % loss each way against `realworthy robot`), `fuzz` (a million
-broken and hostile packets). Quote figures of an idle machine only.
+`soak` (200 Hz with 10 % loss each way against `realworthy robot`, everything on the
+disk while it happens), `fuzz` (a million broken and hostile packets, to a robot and to
+its commander), `filter` (a million extreme numbers through the command filter). Quote
+figures of an idle machine only.
 """
 
 import argparse
@@ -17,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +35,14 @@ from realworthy.deployment import (
     make_drives,
     real_time,
 )
+from realworthy.deployment.drives import Drives
+from realworthy.deployment.filter import CommandFilter
+from realworthy.deployment.log import Log
+from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State, packets
 from realworthy.robots.address import parse_address, reach
-from realworthy.robots.clock import MonotonicClock, SteppedClock
-from realworthy.robots.guard import Limits
+from realworthy.robots.clock import Clock, MonotonicClock, SteppedClock
+from realworthy.robots.limits import Limits
 from realworthy.robots.link import Link
 from realworthy.robots.packets import Kind, Packet
 from realworthy.robots.remote import RemoteRobot
@@ -64,6 +70,10 @@ class Still(Robot):
     @property
     def info(self) -> RobotInfo:
         return INFO
+
+    @property
+    def steps_time(self) -> bool:
+        return True
 
     def connect(self) -> None:
         self.calls["connect"] += 1
@@ -211,7 +221,8 @@ def measure_soak(seconds: float) -> None:
     assert child.stdout is not None
     try:
         robot = reach(parse_address(child.stdout.readline().split()[0]))
-        found = soak(robot, seconds)
+        with tempfile.TemporaryDirectory() as folder:
+            found = soak(robot, seconds, child.pid, Path(folder))
         robot.release()
     finally:
         child.terminate()
@@ -221,14 +232,17 @@ def measure_soak(seconds: float) -> None:
     print("    robot:", said.strip())
 
 
-def soak(robot: RemoteRobot, seconds: float) -> str:
-    """What went wrong, what was unsafe, what grew."""
+def soak(robot: RemoteRobot, seconds: float, other: int, folder: Path) -> str:
+    """What went wrong, what was unsafe, what grew; `other` is the robot's process."""
     period, faults, unsafe, steps = 0.005, Counter[str](), 0, 0
     begin = time.monotonic()
-    sizes: list[int] = []
+    sizes: list[tuple[int, int]] = []
     longest: Loop | None = None
+    rows, trial = 0, 0
     while time.monotonic() - begin < seconds:
-        guarded = make_guarded(robot, period, MonotonicClock())
+        trial += 1
+        log = Log(robot.info, folder / f"trial_{trial}.journal")
+        guarded = make_guarded(robot, period, MonotonicClock(), log)
         state = guarded.connect()
         guarded.machine.change(Phase.HOLD, 0.0)
         guarded.machine.change(Phase.RUN, 0.0)
@@ -240,8 +254,9 @@ def soak(robot: RemoteRobot, seconds: float) -> str:
             if decision.is_fault:
                 faults[decision.guard] += 1
                 break
-            entry = guarded.log.entries.pop()
-            guarded.log.entries.clear()
+            entry = guarded.log.last
+            assert entry is not None
+            assert entry.command is not None
             step = np.abs(entry.command - last)
             out = np.abs(entry.command - entry.state.position)
             unsafe += bool(
@@ -253,18 +268,24 @@ def soak(robot: RemoteRobot, seconds: float) -> str:
             last = entry.command
             steps += 1
             if steps % 1000 == 0:
-                sizes.append(_resident())
+                sizes.append((_resident("self"), _resident(str(other))))
         if longest is None or len(guarded.loop.lates) > len(longest.lates):
             longest = guarded.loop
         guarded.brake()
         robot.close()
-    grown = (sizes[-1] - sizes[len(sizes) // 4]) / 1e6 if len(sizes) > 3 else 0.0
+        log.journal.close()
+        rows += log.count
+    grown = np.zeros(2)
+    if len(sizes) > 3:
+        grown = (np.array(sizes[-1]) - np.array(sizes[len(sizes) // 4])) / 1e6
     assert longest is not None
+    assert rows == steps
     profile = longest.profile()
     drift = 1e6 * profile.period_error
     return (
         f"soak: {steps} steps in {seconds:.0f} s, {unsafe} unsafe commands, faults "
-        f"{dict(faults)}, memory grew by {grown:.2f} MB, period off by {drift:.1f} ppm "
+        f"{dict(faults)}, memory grew by {grown[0]:.2f} MB here and {grown[1]:.2f} MB "
+        f"at the robot, {rows} rows on the disk, period off by {drift:.1f} ppm "
         f"in the longest stretch ({profile.beats} steps, {profile.overruns} overruns, "
         f"p99 {profile.p99_us:.0f} µs), packets not used {dict(robot.flaws)}"
     )
@@ -322,6 +343,158 @@ def measure_fuzz(seconds: float, count: int = 1_000_000) -> None:
             f"{sum(changed.values())}; {dict(sorted(server.flaws.items()))}",
             flush=True,
         )
+    measure_fuzz_commander(count // 2)
+
+
+def measure_fuzz_commander(count: int) -> None:
+    """Packets that a robot might send, damaged: nothing raises, nothing is believed."""
+    nonce = b"r" * packets.NONCE
+    description = nonce + packets.pack_info(INFO)
+    rng, link = np.random.default_rng(1), _Feeding()
+    robot = RemoteRobot(link, timeout=0.2)
+    link.answer = lambda number: packets.encode(
+        Packet(Kind.DESCRIPTION, 7, number, 0.0, description)
+    )
+    assert robot.info.name == INFO.name
+    now = time.monotonic()
+    state = packets.pack_state(Still().read(), 0)
+    good = packets.encode(Packet(Kind.STATE, 7, 5, 1.0, state, now, 0.0))
+    link.coming.append(good)
+    robot._listen()
+    before = robot.read().sequence
+    noise = rng.integers(0, 256, 4096 + 400, dtype=np.uint8).tobytes()
+    begin = time.perf_counter()
+    for k in range(count):
+        if k % 3 == 0:
+            at, length = rng.integers(0, 4096), rng.integers(0, 400)
+            data = noise[at : at + length]
+        elif k % 3 == 1:
+            changed = bytearray(good)
+            changed[int(rng.integers(0, len(good)))] ^= int(rng.integers(1, 256))
+            data = bytes(changed)
+        else:  # whole, but of times and numbers that cannot be
+            strange = rng.choice([np.nan, np.inf, -np.inf, 1e300, -1e9, now + 1e6])
+            payload = state[:11] + rng.bytes(len(state) - 11)
+            packet = Packet(
+                Kind.STATE, 7, int(rng.integers(0, 5)), strange, payload, strange, -1.0
+            )
+            data = packets.encode(packet)
+        link.coming.append(data)
+        if k % 256 == 0:
+            robot._listen()
+    robot._listen()
+    spent = time.perf_counter() - begin
+    print(
+        f"fuzz, the commander: {count} packets, {1e6 * spent / count:.1f} µs each; "
+        f"newest state {before} → {robot.read().sequence}; "
+        f"{dict(sorted(robot.flaws.items()))}",
+        flush=True,
+    )
+
+
+EXTREME = (0.0, 5e-324, 1e-300, 1e-9, 1e9, 1e153, 1e155, 1e308, np.inf, np.nan)
+"""Beside these, ordinary numbers and the negatives of all."""
+
+
+def measure_filter(seconds: float, count: int = 1_000_000) -> None:
+    """Whatever comes in: out comes a finite command within every limit, or none."""
+    kinds: tuple[CommandKind, ...] = ("position", "velocity", "torque", "voltage")
+    rng, outside, sent = np.random.default_rng(2), 0, 0
+    begin = time.perf_counter()
+    each = count // len(kinds)
+    for kind in kinds:
+        for _ in range(each // 500):
+            limit = 10.0 ** rng.uniform(-3, 3, 5)
+            speed, acceleration, torque = (
+                np.where(rng.random(1) < 0.2, np.inf, value) for value in limit[:3]
+            )
+            drives = Drives(
+                commands=("joint.command",),
+                kind=kind,
+                joints=(0,),
+                command_lower=-limit[3] * np.ones(1),
+                command_upper=limit[3] * np.ones(1),
+                lower=-limit[4] * np.ones(1),
+                upper=limit[4] * np.ones(1),
+                speed=speed,
+                acceleration=acceleration,
+                torque=torque,
+                kp=rng.choice([0.0, 10.0]) * np.ones(1),
+                kd=np.ones(1),
+            )
+            gate = CommandFilter(drives, 0.02)
+            gate.reset(np.zeros(1))
+            values = _draw_extremes(rng, 500)
+            for target, q, dq in values:
+                found = gate.apply(
+                    np.array([target]), np.array([q]), np.array([dq])
+                ).command
+                if found is None:
+                    continue
+                sent += 1
+                outside += not _is_safe(drives, float(found[0]), q, dq)
+    spent = time.perf_counter() - begin
+    print(
+        f"filter: {each * len(kinds)} extreme cases, {1e6 * spent / count:.1f} µs "
+        f"each; {sent} came out, {outside} not finite or beyond a limit",
+        flush=True,
+    )
+
+
+def _draw_extremes(rng: np.random.Generator, count: int) -> np.ndarray:
+    """(count, 3) targets, positions and speeds."""
+    sign = rng.choice([-1.0, 1.0], (count, 3))
+    plain = rng.normal(0, 2, (count, 3))
+    odd = rng.choice(np.array(EXTREME), (count, 3))
+    return np.where(rng.random((count, 3)) < 0.5, sign * odd, plain)
+
+
+def _is_safe(drives: Drives, command: float, q: float, dq: float) -> bool:
+    """By the limits themselves, not by the filter's own stages."""
+    low, high = float(drives.command_lower[0]), float(drives.command_upper[0])
+    if not (np.isfinite(command) and low <= command <= high):
+        return False
+    if not (np.isfinite(q) and np.isfinite(dq)):
+        return False
+    if drives.kind == "position":
+        return bool(drives.lower[0] <= command <= drives.upper[0])
+    if drives.kind == "velocity":
+        if abs(command) > drives.speed[0]:
+            return False
+        outwards = (q >= drives.upper[0] and command > 0) or (
+            q <= drives.lower[0] and command < 0
+        )
+        return not outwards
+    if drives.kind == "torque" and abs(command) > drives.torque[0]:
+        return False
+    outwards = (q >= drives.upper[0] and command > 0) or (
+        q <= drives.lower[0] and command < 0
+    )
+    faster = abs(dq) >= drives.speed[0] and command * dq > 0
+    return not (outwards or faster)
+
+
+class _Feeding(Link):
+    """Hands out what a test puts in, and answers the question who is there."""
+
+    def __init__(self) -> None:
+        self.coming: deque[bytes] = deque()
+        self.answer: Callable[[int], bytes] = lambda number: b""
+
+    @property
+    def address(self) -> str:
+        return "feeding:"
+
+    def send(self, data: bytes, peer: object) -> None:
+        found = packets.decode(data)
+        if isinstance(found, Packet) and found.kind is Kind.HELLO:
+            self.coming.append(self.answer(found.sequence))
+
+    def receive(self, timeout: float = 0.0) -> tuple[bytes, Hashable] | None:
+        return (self.coming.popleft(), None) if self.coming else None
+
+    def close(self) -> None:
+        pass
 
 
 class _Nowhere(Link):
@@ -343,7 +516,9 @@ class _Nowhere(Link):
         pass
 
 
-def make_guarded(robot: Robot, period: float, clock: object) -> Guarded:
+def make_guarded(
+    robot: Robot, period: float, clock: Clock, log: Log | None = None
+) -> Guarded:
     count = len(robot.info.joints)
     limits = Limits(
         joints=robot.info.joints,
@@ -358,7 +533,7 @@ def make_guarded(robot: Robot, period: float, clock: object) -> Guarded:
     # Faults of the loop are counted here, not acted on: the machine may be busy.
     patient = WatchdogSettings(overruns_in_a_row=10**6, overrun_share=1.0, stall=2)
     settings = GuardSettings(watchdogs=patient)
-    return Guarded(robot, drives, period, clock, settings)  # pyright: ignore
+    return Guarded(robot, drives, period, clock, settings, log=log)
 
 
 def save_network(path: Path, widths: tuple[int, ...]) -> None:
@@ -391,9 +566,9 @@ def save_network(path: Path, widths: tuple[int, ...]) -> None:
     onnx.save(model, str(path))
 
 
-def _resident() -> int:
+def _resident(process: str) -> int:
     """[bytes]"""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 
 
@@ -412,6 +587,7 @@ PARTS: dict[str, Callable[[float], None]] = {
     "wire": measure_wire,
     "soak": measure_soak,
     "fuzz": measure_fuzz,
+    "filter": measure_filter,
 }
 
 

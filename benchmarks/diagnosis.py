@@ -23,12 +23,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from realworthy.deployment import play
 from realworthy.diagnosis import Cause, Diagnosis, diagnose
 from realworthy.gap.intervals import compute_wilson_interval
 from realworthy.realities import StandIn, make_reality
 from realworthy.realities.file import RealityFile
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.twins import bind, load_twin
 
 NOISE = {

@@ -23,13 +23,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.deployment import play
 from realworthy.realities import Noise, StandIn
 from realworthy.realities.file import RealityFile
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Sidecar, save_recording
-from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
-from realworthy.twins.structure import hang
 
 Floats = NDArray[np.float64]
 KINDS = ("kp", "damping", "coulomb_friction", "armature")
@@ -125,7 +124,7 @@ def make_waves(home: Floats, seconds: float, seed: int) -> Floats:
 
 def record(folder: Path, twin: Twin, truth: dict[str, float], seed: int) -> list[Path]:
     """Six motions of 12 s to fit and two to judge by; the last two paths."""
-    (folder / "hung.xml").write_text(twin.edited(hang).spec().to_xml())
+    (folder / "hung.xml").write_text(twin.hung().spec().to_xml())
     described = RealityFile(
         schema=1,
         twin="hung.xml",

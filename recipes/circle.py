@@ -23,7 +23,7 @@ from rich.table import Table
 from realworthy.parameters import IndependentBelief, LogUniform, Uniform
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import Recording, load_recording, save_recording
-from realworthy.robots import play
+from realworthy.deployment import play
 from realworthy.simulators import MujocoCpu, describe_outcomes, record
 from realworthy.twins import bind, load_twin, save_twin
 

@@ -102,7 +102,7 @@ class Unwritable(RealworthyError):
     """A place that cannot be written to, or where something already stands."""
 
     def __init__(self, path: Path | str, problem: str, *, hint: str = "") -> None:
-        self.path = Path(path)
+        self.path, self.why = Path(path), problem
         super().__init__(f"Cannot write {path}: {problem}", hint=hint)
 
 

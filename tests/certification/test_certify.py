@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from realworthy.artefacts import locked_folder
 from realworthy.certification import certify as module
 from realworthy.certification.certificate import Certificate, load_certificate
 from realworthy.certification.certify import CertifySettings, certify
@@ -136,6 +137,52 @@ def test_nothing_of_a_foreign_folder_is_touched(drive: Path, tmp_path: Path):
     with pytest.raises(Unwritable, match="something else"):
         certify(drive, settings=CertifySettings(suite=NOTHING), output=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_beginning_anew_removes_what_was_written_and_nothing_else(
+    drive: Path, tmp_path: Path
+):
+    folder = tmp_path / "c"
+    mine = ("parts/gear.json", "parts/cell_1.json", "certificate.json", "replays/a.npz")
+    for name in mine:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("mine")
+    certify(drive, settings=TWO, output=folder, overwrite=True)
+    assert (folder / "parts" / "cell_1.json").read_text() != "mine"
+    settings = CertifySettings(suite=NOTHING)
+    certify(drive, settings=settings, output=folder, overwrite=True)
+    assert not list((folder / "parts").glob("cell_?.json"))
+    kept = ("parts/gear.json", "replays/a.npz")
+    aside = ("parts/cell_1.json.1", "certificate.json.1")
+    assert [(folder / name).read_text() for name in kept + aside] == ["mine"] * 4
+
+
+def test_an_answer_of_somebody_else_is_no_answer(drive: Path, tmp_path: Path):
+    certify(drive, settings=TWO, output=tmp_path / "c")
+    first, second = (tmp_path / "c" / "parts" / f"cell_{k}.json" for k in range(2))
+    second.write_bytes(first.read_bytes())
+    seen: list[str] = []
+    certify(
+        drive,
+        settings=TWO,
+        output=tmp_path / "c",
+        follow=lambda name, _: seen.append(name),
+    )
+    assert seen == ["late"]
+
+
+def test_a_folder_is_left_empty_by_a_kill_and_used_again(drive: Path, tmp_path: Path):
+    (tmp_path / "c" / "parts").mkdir(parents=True)
+    (tmp_path / "c" / ".realworthy.lock").write_text("1\n")
+    certify(drive, settings=CertifySettings(suite=NOTHING), output=tmp_path / "c")
+
+
+def test_two_runs_in_one_folder_are_one_too_many(drive: Path, tmp_path: Path):
+    with (
+        locked_folder(tmp_path / "c"),
+        pytest.raises(Unwritable, match="is writing there"),
+    ):
+        certify(drive, settings=TWO, output=tmp_path / "c", overwrite=True)
 
 
 def test_an_engine_that_does_not_exist_is_said(drive: Path):

@@ -1,5 +1,6 @@
 """What a condition asks for is what the worlds have."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from realworthy.certification.subject import (
 )
 from realworthy.errors import RealworthyError
 from realworthy.policies.contract import TwinReference
+from realworthy.twins import load_twin
 from realworthy.twins.variants import Variant
 
 
@@ -56,6 +58,20 @@ def test_a_factor_is_one_of_the_given_value(balancing: Subject):
     condition = Condition(times={"pole.mass": 1.5})
     found = read_masses(balancing, condition, rows=rows, names=names)
     assert found[:, find_body(balancing, "pole")] == pytest.approx([0.12, 0.18])
+
+
+def test_a_payload_is_the_robots_and_no_object_gets_heavier(balancing: Subject):
+    twin = load_twin("bimanual")
+    e = replace(balancing, twin=twin).find_e(Condition(times={"all.mass": 1.5}))
+    model = twin.compiled.model
+    moving = [
+        model.body(i).name
+        for i in range(1, model.nbody)
+        if model.body_weldid[i] and model.body(i).name != "box"
+    ]
+    assert set(e) == {f"{name}.mass" for name in moving}
+    for name in moving:
+        assert e[f"{name}.mass"] == pytest.approx(1.5 * model.body(name).mass[0])
 
 
 def test_find_e_says_the_values(balancing: Subject):

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import save_recording
-from realworthy.robots import play
 from realworthy.twins import load_twin
 
 from .conftest import Run

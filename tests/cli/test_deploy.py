@@ -64,11 +64,10 @@ def test_a_robot_on_the_wire_needs_a_person_or_a_yes(
 ):
     from realworthy.cli import robots
     from realworthy.realities import StandIn, load_reality
-    from realworthy.robots.clock import SteppedClock
 
     def opened(address: str, **_: object) -> robots.Opened:
         robot = StandIn(load_reality("pendulum_1_easy"))
-        return robots.Opened(robot, SteppedClock(robot), None)
+        return robots.Opened(robot, None)
 
     monkeypatch.setattr(robots, "open_robot", opened)
     examples.swinging(tmp_path / "p.onnx")

@@ -1,6 +1,7 @@
 """The mistakes that everyone makes: each one clear message, status 2, nothing left."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -152,8 +153,8 @@ def test_a_binary_file(run: Run, tmp_path: Path, kind: str):
 def test_yaml_that_is_none(run: Run, write: Write):
     write("my.twin.yaml", "schema: 1\nname: [a\nmodel: b\n")
     run("show", "my.twin.yaml").check_mistake(
-        "BadFile: my.twin.yaml: it is not YAML: expected ',' or ']', but got ':' "
-        "(line 3, column 6).\n"
+        "BadFile: my.twin.yaml: it is not YAML: did not find expected ',' "
+        "or ']' (line 3, column 6).\n"
     )
 
 
@@ -336,8 +337,8 @@ MODELS = {
     ),
     "not XML": (
         MODEL.replace("</worldbody>", ""),
-        "BadModel: MuJoCo cannot read robot.xml: it is not XML (line 2)\n"
-        "  Mend the file; MuJoCo's message names the place.\n",
+        "BadModel: MuJoCo cannot read robot.xml: it is not XML (line 11)\n"
+        "  Mend the file at that line.\n",
     ),
     "an unknown element": (
         MODEL.replace("geom", "gem"),
@@ -454,10 +455,11 @@ def test_a_file_that_may_not_be_read(
 ):
     write("my.twin.yaml", "schema: 1\nname: mine\nmodel: pendulum\n")
 
-    def deny(path: Path, encoding: str) -> str:
+    def deny(path: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_text", deny)
+    reading = import_module("realworthy.artefacts.reading")  # not its function
+    monkeypatch.setattr(reading, "open", deny, raising=False)
     run("show", "my.twin.yaml").check_mistake(
         "BadFile: my.twin.yaml: Permission denied.\n"
     )
@@ -467,7 +469,9 @@ def test_a_file_that_is_far_too_large(run: Run, tmp_path: Path):
     with (tmp_path / "huge.twin.yaml").open("wb") as file:
         file.truncate(300 * 2**20)
     run("show", "huge.twin.yaml").check_mistake(
-        "BadFile: huge.twin.yaml: it is too large (300 MiB).\n"
+        "BadFile: huge.twin.yaml: reading it would take too many bytes of memory "
+        "(6.29e+08; the limit is 536,870,912).\n"
+        "  If you trust it, allow more: REALWORTHY_MAX_BYTES=1073741824\n"
     )
 
 
@@ -491,7 +495,8 @@ def test_one_array_under_the_name_of_an_archive(run: Run, tmp_path: Path):
     with (tmp_path / "run.npz").open("wb") as file:
         np.save(file, np.arange(3.0))
     run("show", "run.npz").check_mistake(
-        "BadFile: run.npz: it is not an archive of plain NumPy arrays.\n"
+        "BadFile: run.npz: it is not an archive of plain NumPy arrays (File is "
+        "not a zip file).\n"
     )
 
 

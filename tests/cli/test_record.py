@@ -50,7 +50,8 @@ def test_a_reality_in_a_file_and_a_recording_in_one_file(
 def test_a_robot_that_the_guard_stops_is_a_negative_verdict(
     run: Run, write: Write, tmp_path: Path
 ):
-    """A twin with a weak motor: the robot needs more than that would stand."""
+    """A twin with a weak motor: commands stay within what that would stand, and a
+    motion that leans on the limit is no motion for it."""
     sway(tmp_path / "sway.csv", size=0.7)
     write(
         "weak.twin.yaml",
@@ -59,9 +60,9 @@ def test_a_robot_that_the_guard_stops_is_a_negative_verdict(
     )
     told = run("record", "sway.csv", *EASY, "--twin", "weak.twin.yaml")
     assert told.status == 1
-    assert "Stopped by the guard: joint: torque" in told.out
-    assert "exceeds 2 N·m" in told.out
+    assert "Stopped by the guard: the limit of torque acted in 2" in told.out
     recording = load_recording(tmp_path / "recording.csv")
+    assert np.abs(recording.signals["joint.command"]).max() <= 2.0
     assert 2 <= len(recording.time) < 251  # until then
 
 

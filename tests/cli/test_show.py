@@ -43,6 +43,7 @@ def test_a_built_in_twin(run: Run, words: list[str]):
         "drive, torque input\n"
         "1 joint, 1 command, 0.676 kg, centre of gravity 0.000 0.000 0.350 m (pose "
         "home), time step 2 ms\n"
+        "Base: fixed to the world (no body has a free joint).\n"
         "77 parameters: realworthy show parameters --twin pendulum\n"
         "\n"
         "Inspection: nothing looks wrong.\n"
@@ -78,6 +79,36 @@ def test_a_urdf_gets_motors_with_its_effort_limits(run: Run, write: Write):
     found = run("show", "reacher.urdf")
     assert "shoulder  hinge  -1 … 2" in found.out
     assert "shoulder  shoulder  motor     1       ±7      ±7" in found.out
+
+
+def test_base_and_objects_are_shown(run: Run, tmp_path: Path):
+    out = run("show", "bimanual", "--json", "two.json").out
+    assert (
+        "Base: fixed to the world (no actuator moves what floats). Objects: box." in out
+    )
+    shown = read(tmp_path / "two.json")
+    assert (shown["base"], shown["objects"]) == (None, ["box"])
+    run("show", "quadruped", "--json", "dog.json")
+    assert read(tmp_path / "dog.json")["base"] == {"body": "trunk", "joint": "base"}
+
+
+def test_a_urdf_stands_free_where_asked(run: Run, write: Write):
+    write("reacher.urdf", URDF)
+    massless = run("show", "reacher.urdf", "--base", "free")
+    assert massless.status == 2
+    assert "mass and inertia of moving bodies" in massless.err
+    inertial = URDF[URDF.index("<inertial>") : URDF.index("</inertial>")]
+    heavy = f'<link name="base">{inertial}</inertial></link>'
+    write("reacher.urdf", URDF.replace('<link name="base"/>', heavy))
+    assert "Base: fixed to the world" in run("show", "reacher.urdf").out
+    found = run("show", "reacher.urdf", "--base", "free")
+    assert "Base: base, floating (actuators move it)." in found.out
+    part = ("show", "parameters", "base.mass", "--twin", "reacher.urdf")
+    assert run(*part).status == 2
+    assert run(*part, "--base", "free").status == 0
+    wrong = run("show", "reacher.urdf", "--base", "trunk")
+    assert wrong.status == 2
+    assert "has no floating body 'trunk'" in wrong.err
 
 
 def test_two_files_of_one_robot_are_compared(run: Run, write: Write):

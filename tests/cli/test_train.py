@@ -88,6 +88,15 @@ def test_resuming_a_folder_without_a_run_says_so(run: Run):
     assert "is not the folder of a run" in told.err
 
 
+def test_a_run_killed_before_its_last_files_gets_them(run: Run, tmp_path: Path):
+    """With the same command and --resume, though its bound is met already."""
+    assert run("train", "pendulum", "--output", "r", *SHORT).status == 0
+    (tmp_path / "r" / "report.html").unlink()
+    told = run("train", "pendulum", "--output", "r", *SHORT, "--resume")
+    assert told.status == 0
+    assert "r/report.html" in told.files
+
+
 def test_a_run_goes_on_as_its_own_task_and_further(run: Run, tmp_path: Path):
     assert run("train", "pendulum", "--output", "r", *SHORT).status == 0
     told = run("train", "cartpole_balance", "--output", "r", "--resume")

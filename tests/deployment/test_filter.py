@@ -278,3 +278,96 @@ def test_limits_that_are_nonsense_are_refused():
         make(kp=-1.0)
     with pytest.raises(RealworthyError, match="soft_range"):
         FilterSettings(soft_range=0)
+
+
+EXTREME = np.array([0.0, 5e-324, 1e-300, 1e9, 1e153, 1e155, 1e308, np.inf, np.nan])
+
+
+@pytest.mark.parametrize("kind", ["position", "velocity", "torque", "voltage"])
+def test_whatever_comes_in_a_finite_command_in_range_comes_out_or_none(kind):
+    """Some thousands of absurd numbers; `benchmarks/deployment.py` has a million."""
+    rng = np.random.default_rng(5)
+    one = np.ones(1)
+    for _ in range(8):
+        speed, acceleration = np.where(rng.random((2, 1)) < 0.4, np.inf, 3.0)
+        drives = Drives(
+            commands=("joint.command",),
+            kind=kind,
+            joints=(0,),
+            command_lower=-2 * one,
+            command_upper=2 * one,
+            lower=-one,
+            upper=one,
+            speed=speed,
+            acceleration=acceleration,
+            torque=1.5 * one,
+            kp=10 * one,
+            kd=one,
+        )
+        gate = CommandFilter(drives, 0.02)
+        gate.reset(np.zeros(1))
+        sign = rng.choice([-1.0, 1.0], (500, 3))
+        cases = np.where(
+            rng.random((500, 3)) < 0.5,
+            sign * rng.choice(EXTREME, (500, 3)),
+            rng.normal(0, 1.5, (500, 3)),
+        )
+        for target, q, dq in cases:
+            found = gate.apply(*(np.array([x]) for x in (target, q, dq))).command
+            if found is None:
+                continue
+            assert np.isfinite([target, q, dq]).all()
+            assert abs(found[0]) <= 2.0
+            if kind != "position":  # nothing outwards where a joint is beyond its end
+                assert not (q >= 1 and found[0] > 0)
+                assert not (q <= -1 and found[0] < 0)
+
+
+def test_a_speed_beyond_all_numbers_lets_no_torque_outwards():
+    """q̇² overflows and so does what it is divided by: ∞/∞ is no number."""
+    one, endless = np.ones(1), np.full(1, np.inf)
+    drives = Drives(
+        commands=("joint.command",),
+        kind="torque",
+        joints=(0,),
+        command_lower=-12 * one,
+        command_upper=12 * one,
+        lower=-one,
+        upper=one,
+        speed=endless,
+        acceleration=endless,
+        torque=12 * one,
+        kp=0 * one,
+        kd=0 * one,
+    )
+    gate = CommandFilter(drives, 0.02)
+    for q, dq in ((1.5, 1e200), (1.5, 1e-200), (-1.5, -1e200)):
+        gate.reset(np.zeros(1))
+        for target in (12.0, -12.0):
+            found = gate.apply(target * one, q * one, dq * one).command
+            assert found is not None
+            assert found[0] * q <= 0
+
+
+def test_drives_of_several_kinds_keep_each_its_own_limits():
+    """A servo, a motor and a drive whose joint nobody knows."""
+    drives = Drives(
+        commands=("a.command", "b.command", "c.command"),
+        kind=None,
+        kinds=("position", "torque", "position"),
+        joints=(0, 1, -1),
+        command_lower=np.array([-3.0, -9.0, 0.0]),
+        command_upper=np.array([3.0, 9.0, 5.0]),
+        lower=np.array([-2.0, -2.0, -np.inf]),
+        upper=np.array([2.0, 2.0, np.inf]),
+        speed=np.array([1.0, np.inf, np.inf]),
+        acceleration=np.array([10.0, 10.0, np.inf]),
+        torque=np.array([4.0, 4.0, np.inf]),
+        kp=np.array([10.0, 0.0, 0.0]),
+        kd=np.zeros(3),
+    )
+    gate = CommandFilter(drives, 0.02)
+    gate.reset(np.array([0.0, 0.0, 1.0]))
+    found = gate.apply(np.full(3, 99.0), np.zeros(2), np.zeros(2))
+    assert found.command == pytest.approx([0.02, 4.0, 5.0])  # rate, torque, range
+    assert set(found.acted) == {"rate", "torque", "position"}

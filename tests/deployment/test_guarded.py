@@ -1,11 +1,13 @@
 """The gate that every command passes."""
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from realworthy.deployment import Guarded, Phase, Verdict, make_drives
+from realworthy.deployment.log import Log
 from realworthy.robots import Mode
 from realworthy.robots.clock import SteppedClock
 
@@ -14,9 +16,9 @@ from ..robots.wires import Obedient
 PERIOD = 0.01
 
 
-def begin(robot: Obedient, phase: Phase = Phase.RUN) -> Guarded:
+def begin(robot: Obedient, phase: Phase = Phase.RUN, log: Log | None = None) -> Guarded:
     drives = make_drives(robot.info)
-    guarded = Guarded(robot, drives, PERIOD, SteppedClock(robot))
+    guarded = Guarded(robot, drives, PERIOD, SteppedClock(robot), log=log)
     guarded.connect()
     for step in (Phase.HOLD, Phase.RUN):
         if phase in (Phase.HOLD, Phase.RUN) and guarded.machine.phase is not phase:
@@ -67,14 +69,15 @@ def test_a_driver_that_cannot_brake_is_stopped():
     assert robot.failures >= 2
 
 
-def test_a_long_trial_piles_nothing_up_but_its_log():
-    guarded = begin(Obedient())
+def test_a_long_trial_piles_nothing_up_but_its_lateness(tmp_path: Path):
+    robot = Obedient()
+    log = Log(robot.info, tmp_path / "trial.journal")
+    guarded = begin(robot, log=log)
 
     def run(steps: int) -> None:
         for k in range(steps):
             target = 0.05 * np.sin([0.1 * k, 0.2 * k])
             assert not guarded.step(lambda state, to=target: to).is_fault
-            guarded.log.entries.clear()
 
     run(500)
     tracemalloc.start()
@@ -84,4 +87,8 @@ def test_a_long_trial_piles_nothing_up_but_its_log():
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert grown < 2 * 8 * 3000 + 20_000  # lateness, eight bytes a step
+    rows = len(log.journal.read()["read"])
+    log.journal.close()
+    waiting = 3500 * 8 * (1 + sum(log.journal.columns.values()))  # until the next write
+    assert rows == 3500
+    assert grown < 2 * 8 * 3000 + waiting + 20_000  # lateness, eight bytes a step

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from realworthy.deployment import play
 from realworthy.realities import Interface, Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
-from realworthy.robots import RobotInfo, play
+from realworthy.robots import RobotInfo
 
 ROBOTS = ("pendulum", "arm", "diffdrive", "quadruped")
 SECONDS = {"pendulum": 8.0, "arm": 6.0, "diffdrive": 5.0, "quadruped": 8.0}

@@ -3,9 +3,9 @@
 import msgspec
 import numpy as np
 
+from realworthy.deployment import play
 from realworthy.realities import StandIn, make_reality
 from realworthy.realities.file import RealityFile
-from realworthy.robots import play
 
 NOISE = {"position": 1e-3, "velocity": 1e-2}
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.diagnosis.changes import find_changes
 from realworthy.diagnosis.changes.estimates import list_candidates
 from realworthy.realities import Noise, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.twins import load_twin
 
 AMPLITUDE = {"pendulum": 1.25, "double_pendulum": 0.4, "arm": 0.3}

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.diagnosis.fix import (
     Fix,
     Side,
@@ -32,7 +33,6 @@ from realworthy.recordings import (
     load_sidecar,
     save_recording,
 )
-from realworthy.robots import play
 
 from .bookkeeping_logs import move
 
@@ -331,7 +331,7 @@ def test_an_original_is_never_written_over(tmp_path: Path):
     paths = [tmp_path / "run.npz", tmp_path / "run.fixed.npz"]
     recordings = [load_recording(path, check_units=False) for path in paths]
     fix = fix_sign(recordings[0], ["hip"])
-    with pytest.raises(Unwritable, match="one of the originals"):
+    with pytest.raises(Unwritable, match="this run reads that file"):
         write_fixed(recordings, [fix], overwrite=True)
     assert len(list(tmp_path.iterdir())) == 2
 

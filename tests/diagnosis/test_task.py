@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.diagnosis import Cause, CauseKind, Diagnosis, Estimate, Shares, Verdict
 from realworthy.diagnosis.task import Trials, to_reality, weigh
 from realworthy.gap import measure
 from realworthy.realities import StandIn
-from realworthy.robots import play
 from realworthy.twins import load_twin
 
 GAINS = np.array([-31.6, -49.7, -309.0, -48.4])

@@ -8,7 +8,6 @@ from realworthy.gap import measure
 from realworthy.recordings import Recording, Sidecar, load_recording
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import builtin_names, load_twin
-from realworthy.twins.structure import hang
 
 from .conftest import JOINTS, shadow
 
@@ -126,7 +125,7 @@ def test_a_twin_measured_against_itself_has_no_gap(name: str):
 
 def test_a_legged_robot_whose_base_was_not_recorded_hangs():
     twin = load_twin("quadruped")
-    hanging = MujocoCpu(twin.edited(hang), 1)
+    hanging = MujocoCpu(twin.hung(), 1)
     wave = 0.2 * np.sin(0.08 * np.arange(200))[:, None]
     commands = np.array(hanging.array("ctrl")[0]) + wave
     gap = measure(twin, record(hanging, commands)[0])

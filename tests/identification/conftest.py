@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.realities import Noise, StandIn
 from realworthy.realities.effects import Effect
 from realworthy.realities.reality import RealityFile, make_reality
 from realworthy.recordings import Noise as DeclaredNoise
 from realworthy.recordings import Recording, Sidecar
-from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
 from tests.identification import two_joints
 

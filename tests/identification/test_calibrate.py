@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.identification import Verdict
 from realworthy.identification.ahead import ADDS_UP
 from realworthy.identification.calibrate import calibrate
@@ -17,7 +18,6 @@ from realworthy.realities import (
     make_reality,
 )
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.twins import Twin, load_twin, save_twin
 from tests.identification.conftest import FIVE, draw_truth, multisine, play_hidden
 from tests.identification.test_directions import TRUTH, record_braked, write_braked
@@ -144,8 +144,6 @@ def test_an_interrupted_calibration_is_taken_up_again(
 def test_the_rest_of_other_work_is_not_taken_up(
     joint: Twin, joint_file: Path, tmp_path: Path
 ):
-    from realworthy.errors import Unwritable
-
     kept, recordings = tmp_path / "x.twin.yaml.partial", record(joint_file, 2, 2.0)
 
     def stop(done: float, what: str) -> None:
@@ -156,9 +154,35 @@ def test_the_rest_of_other_work_is_not_taken_up(
     with pytest.raises(KeyboardInterrupt):
         calibrate(joint, recordings, parameters=names, keep=kept, progress=stop)
     before = kept.read_text()
-    with pytest.raises(Unwritable, match="another twin"):
+    with pytest.warns(UserWarning, match="another twin"):
         calibrate(joint, recordings, parameters=["joint.damping"], keep=kept)
-    assert kept.read_text() == before
+    assert kept.with_name("x.twin.yaml.partial.1").read_text() == before
+    assert kept.exists()  # of its own work, until the result is safe
+
+
+def test_work_that_fails_leaves_nothing_in_the_way(
+    joint: Twin, joint_file: Path, tmp_path: Path
+):
+    kept, recordings = tmp_path / "x.twin.yaml.partial", record(joint_file, 2, 2.0)
+
+    def fail(done: float, what: str) -> None:
+        if done > 0.25:
+            raise ZeroDivisionError
+
+    names = ["joint.kp"]
+    with pytest.raises(ZeroDivisionError):
+        calibrate(joint, recordings, parameters=names, keep=kept, progress=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_that_cannot_be_read_is_put_aside(
+    joint: Twin, joint_file: Path, tmp_path: Path
+):
+    kept, recordings = tmp_path / "x.twin.yaml.partial", record(joint_file, 2, 2.0)
+    kept.write_text("schema: 1\nkey: [cut off")
+    with pytest.warns(UserWarning, match=r"It is .*x\.twin\.yaml\.partial\.1 now"):
+        calibrate(joint, recordings, parameters=["joint.kp"], keep=kept)
+    assert "cut off" in kept.with_name("x.twin.yaml.partial.1").read_text()
 
 
 @pytest.mark.slow

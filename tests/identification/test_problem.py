@@ -136,9 +136,9 @@ def test_a_velocity_that_is_no_derivative_is_left_out(
 
 def test_the_encoder_of_a_servo_is_found_by_gravity(joint: Twin, joint_file: Path):
     """A servo follows its own encoder: only gravity shows that it is off."""
+    from realworthy.deployment import play
     from realworthy.realities import Interface, Noise, StandIn
     from realworthy.realities.reality import RealityFile, make_reality
-    from realworthy.robots import play
 
     file = RealityFile(
         schema=1,

@@ -89,5 +89,5 @@ def test_numbers_in_a_second_file_are_found_beside_the_first_and_nowhere_else(tm
 @pytest.mark.parametrize("content", [b"schema: 1\n", b"\x89PNG\r\n\x1a\n", b"\x08\x08"])
 def test_other_files_are_refused(tmp_path, content):
     (tmp_path / "x.onnx").write_bytes(content)
-    with pytest.raises(BadFile, match="not an ONNX file"):
+    with pytest.raises(BadFile, match="not a whole ONNX file"):
         read_graph(tmp_path / "x.onnx")

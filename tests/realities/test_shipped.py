@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.realities import StandIn, load_reality, reality_names
-from realworthy.robots import RobotInfo, play
+from realworthy.robots import RobotInfo
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import Twin
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.errors import RealworthyError
 from realworthy.realities import Interface, Noise, Reality, StandIn
 from realworthy.realities.effects import Stribeck, SupplySag, ThermalFade
 from realworthy.recordings import Recording
-from realworthy.robots import Command, Mode, Robot, play
+from realworthy.robots import Command, Mode, Robot
 
 from .conftest import PERIOD, SERVO, MakeReality, listen, rotor, stacked
 

@@ -70,3 +70,20 @@ def test_motions_are_csv_files_and_are_not_replaced_silently(tmp_path: Path):
     with pytest.raises(Unwritable):
         save_motion(make(), tmp_path / "m.csv")
     save_motion(make(), tmp_path / "m.csv", overwrite=True)
+
+
+@pytest.mark.parametrize("seconds", [3600.5, 1e7])
+def test_a_motion_without_end_is_refused(tmp_path: Path, seconds: float):
+    (tmp_path / "m.csv").write_text(f"time,a.position\n0,0\n{seconds},1\n")
+    with pytest.raises(BadFile, match="lasts 3600 s at most"):
+        load_motion(tmp_path / "m.csv")
+    motion = Motion(np.array([0.0, seconds]), ("a",), np.zeros((2, 1)))
+    with pytest.raises(RealworthyError, match="lasts 3600 s at most"):
+        motion.sample(500.0)
+
+
+def test_a_motion_within_one_period_is_refused():
+    motion = Motion(np.array([0.0, 0.015]), ("a",), np.zeros((2, 1)))
+    with pytest.raises(RealworthyError, match=r"within one period of the robot, 0\.02"):
+        motion.sample(50.0)
+    assert len(motion.sample(100.0).time) == 2

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.diagnosis.diagnosis import (
     Alternative,
     Cause,
@@ -26,7 +27,6 @@ from realworthy.diagnosis.diagnosis import (
 from realworthy.gap import Gap, RecordingGap, measure
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.twins import Twin, load_twin
 
 from .published import Publish, Published, publish

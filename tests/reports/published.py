@@ -13,13 +13,13 @@ from realworthy.certification.certificate import Certificate
 from realworthy.certification.statistics import Verdict
 from realworthy.cli import certify, diagnose, main, tour, train
 from realworthy.cli.output import json_file
+from realworthy.deployment import play
 from realworthy.diagnosis.diagnosis import Diagnosis
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import save_recording
 from realworthy.reports import write_diagnosis
 from realworthy.reports.certificate import write_certificate
 from realworthy.reports.training import write_training
-from realworthy.robots import play
 from realworthy.tour.page import write_tour
 from realworthy.tour.robots import ROBOTS
 from realworthy.tour.tour import Estimate, Explained, Fared, Tour

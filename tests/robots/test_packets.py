@@ -12,15 +12,15 @@ from realworthy.robots.packets import Flaw, Kind, Packet, decode, encode
 from .wires import INFO
 
 KEY = b"sixteen bytes at least"
-PACKET = Packet(Kind.COMMAND, 77, 5, 1.25, b"abc")
+PACKET = Packet(Kind.COMMAND, 77, 5, 1.25, b"abc", 7.5, 0.25)
 
 
 def test_the_bytes_are_those_that_the_page_says():
-    """By hand: header of 32 bytes, payload, CRC-32; little-endian."""
+    """By hand: header of 48 bytes, payload, CRC-32; little-endian."""
     data = encode(PACKET)
-    head = struct.pack("<4sBBHQQd", b"RWRB", 1, 7, 3, 77, 5, 1.25)
+    head = struct.pack("<4sBBHQQddd", b"RWRB", 2, 7, 3, 77, 5, 1.25, 7.5, 0.25)
     assert data == head + b"abc" + struct.pack("<I", zlib.crc32(head + b"abc"))
-    assert len(head) == 32
+    assert len(head) == 48
     assert len(encode(PACKET, KEY)) == len(data) + 16
 
 
@@ -55,7 +55,7 @@ def resign(data: bytes, place: int, value: bytes) -> bytes:
 def test_what_is_wrong_is_said():
     data = encode(PACKET)
     assert decode(resign(data, 0, b"NOPE")) is Flaw.MAGIC
-    assert decode(resign(data, 4, b"\2")) is Flaw.VERSION
+    assert decode(resign(data, 4, b"\1")) is Flaw.VERSION
     assert decode(resign(data, 5, b"\0")) is Flaw.KIND
     assert decode(resign(data, 5, b"\x63")) is Flaw.KIND
     assert decode(resign(data, 6, b"\x04\0")) is Flaw.SIZE
@@ -85,14 +85,38 @@ def test_states_there_and_back_also_with_nan(mode: Mode):
         torque=np.array([-1.0, 1e300]),
         others=np.array([7.0]),
         mode=mode,
+        brake_count=237,
+        sent_after=20.25,
     )
-    packet = Packet(Kind.STATE, 1, 9, 3.5, packets.pack_state(state, 4))
-    found = packets.unpack_state(packet, INFO)
+    payload = packets.pack_state(state, 4)
+    packet = Packet(Kind.STATE, 1, 9, 88.0, payload, echo=20.0, held=0.25)
+    found = packets.unpack_state(packet, INFO, 20.5)
     assert isinstance(found, State)
     for name in State.__slots__:
         np.testing.assert_equal(getattr(found, name), getattr(state, name))
     short = Packet(Kind.STATE, 1, 9, 3.5, packet.payload[:-8])
-    assert packets.unpack_state(short, INFO) is Flaw.PAYLOAD
+    assert packets.unpack_state(short, INFO, 20.5) is Flaw.PAYLOAD
+
+
+@pytest.mark.parametrize(
+    ("echo", "held", "bound"),
+    [
+        (10.0, 0.5, 10.5),
+        (10.0, 0.0, 10.0),
+        (11.0, 1.0005, 12.0),  # within what two clocks may differ: never after now
+        (11.0, 2.0, None),
+        (13.0, 0.0, None),
+        (10.0, -0.1, None),
+        (float("nan"), 0.0, None),
+        (10.0, float("inf"), None),
+        (float("-inf"), 0.0, None),
+    ],
+)
+def test_when_a_packet_was_sent_is_bounded_by_our_own_clock(
+    echo: float, held: float, bound: float | None
+):
+    packet = Packet(Kind.COMMAND, 1, 1, 1e9, b"", echo, held)
+    assert packet.bound_sending(12.0) == bound
 
 
 def test_a_description_there_and_back():
@@ -102,8 +126,18 @@ def test_a_description_there_and_back():
         np.testing.assert_equal(getattr(found, name), getattr(INFO, name))
     assert packets.unpack_info(b"{}") is Flaw.PAYLOAD
     assert packets.unpack_info(b"\xff\xfe") is Flaw.PAYLOAD
-    worse = packets.pack_info(INFO).replace(b'"rate":100.0', b'"rate":-1.0')
-    assert packets.unpack_info(worse) is Flaw.PAYLOAD
+    for part, worse in (
+        (b'"rate":100.0', b'"rate":-1.0'),
+        (b'"name":"leg"', b'"name":""'),
+        (b'"name":"leg"', b'"name":"\\u001b[31mleg"'),
+        (b'"hip","knee"', b'"hip","hip"'),
+        (b'"hip","knee"', b'"hip\\n","knee"'),
+        (b'"hip","knee"', b",".join(b'"j%d"' % i for i in range(2000))),
+    ):
+        data = packets.pack_info(INFO)
+        assert part in data
+        assert packets.unpack_info(data.replace(part, worse, 1)) is Flaw.PAYLOAD
+    assert packets.unpack_info(b'{"name":' + b"[" * 50_000) is Flaw.PAYLOAD
 
 
 def test_every_session_has_a_key_of_its_own():

@@ -4,13 +4,13 @@ import pytest
 
 from realworthy.robots import Mode, Robot
 
-from .test_trial import Scripted
+from .wires import Scripted
 
 
 def test_a_robot_can_be_asked_these_things_and_no_others():
     public = {name for name in dir(Robot) if not name.startswith("_")}
     verbs = {"connect", "read", "write", "wait", "damp", "stop", "close"}
-    assert public == verbs | {"info"}
+    assert public == verbs | {"info", "steps_time"}
 
 
 def test_a_block_connects_and_brakes():

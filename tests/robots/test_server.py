@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from realworthy.robots import Command, Mode, packets
+from realworthy.robots import Command, Mode, State, packets
 from realworthy.robots.packets import Flaw, Kind, Packet, decode, encode
 from realworthy.robots.server import RobotServer, ServerSettings
 
@@ -36,14 +36,23 @@ class Bench:
         return answer.session, packets.derive_key(self.key, NONCE, theirs)
 
     def make(
-        self, kind: Kind, sequence: int, payload: bytes = b"", *, time: float = 0.0
+        self,
+        kind: Kind,
+        sequence: int,
+        payload: bytes = b"",
+        *,
+        echo: float = 0.0,
+        held: float = 0.0,
     ) -> bytes:
-        packet = Packet(kind, self.session, sequence, time, payload)
+        """Says that the server's packet of time `echo` came `held` ago."""
+        packet = Packet(kind, self.session, sequence, 5e8, payload, echo, held)
         return encode(packet, self.session_key)
 
-    def command(self, sequence: int, *values: float, time: float = 0.0) -> bytes:
+    def command(
+        self, sequence: int, *values: float, echo: float = 0.0, held: float = 0.0
+    ) -> bytes:
         payload = packets.pack_command(Command(sequence=0, values=np.array(values)))
-        return self.make(Kind.COMMAND, sequence, payload, time=time)
+        return self.make(Kind.COMMAND, sequence, payload, echo=echo, held=held)
 
     def give(self, data: bytes, address: object = HERE, now: float = 0.0) -> None:
         self.server.handle(data, address, now)  # pyright: ignore
@@ -151,7 +160,7 @@ def test_a_whole_session_replayed_later_commands_nothing():
 def test_commands_that_stop_coming_make_it_brake_within_the_deadline():
     bench = Bench()
     bench.connect()
-    bench.give(bench.command(2, 0.5, 0.5), now=1.0)
+    bench.give(bench.command(2, 0.5, 0.5, echo=1.0), now=1.0)
     bench.server.tick(1.099)
     assert bench.server.mode is Mode.RUN
     bench.server.tick(1.101)
@@ -159,7 +168,7 @@ def test_commands_that_stop_coming_make_it_brake_within_the_deadline():
     assert bench.robot.calls[-1] == "damp"
     assert bench.server.damped == 1
     # The same commander goes on.
-    bench.give(bench.command(3, 0.5, 0.5, time=0.2), now=1.2)
+    bench.give(bench.command(3, 0.5, 0.5, echo=1.2), now=1.2)
     assert bench.server.mode is Mode.RUN
 
 
@@ -167,7 +176,7 @@ def test_signs_of_life_are_not_commands():
     """DAMP keeps the lease, and never lets a command live on."""
     bench = Bench()
     bench.connect()
-    bench.give(bench.command(2, 0.5, 0.5), now=1.0)
+    bench.give(bench.command(2, 0.5, 0.5, echo=1.0), now=1.0)
     bench.give(bench.make(Kind.DAMP, 3), now=1.05)
     assert bench.robot.mode is Mode.DAMP
 
@@ -175,9 +184,10 @@ def test_signs_of_life_are_not_commands():
 def test_garbage_does_not_keep_a_command_alive():
     bench = Bench()
     bench.connect()
-    bench.give(bench.command(2, 0.5, 0.5), now=1.0)
+    taken = bench.command(2, 0.5, 0.5, echo=1.0)
+    bench.give(taken, now=1.0)
     for k in range(50):
-        bench.give(bench.command(2, 0.5, 0.5), now=1 + 0.01 * k)
+        bench.give(taken, now=1 + 0.01 * k)
         bench.server.tick(1 + 0.01 * k)
     assert bench.robot.mode is Mode.DAMP
 
@@ -187,19 +197,82 @@ def test_commands_that_waited_in_a_queue_are_not_obeyed():
     bench = Bench()
     bench.connect()
     for k in range(2, 10):
-        bench.give(bench.command(k, 0.1, 0.1, time=50 + 0.01 * k), now=1 + 0.01 * k)
+        bench.give(bench.command(k, 0.1, 0.1, echo=1 + 0.01 * k), now=1 + 0.01 * k)
     assert bench.robot.calls.count("write") == 8
     for k in range(10, 15):
-        bench.give(bench.command(k, 0.9, 0.9, time=50 + 0.01 * k), now=4.0)
+        bench.give(bench.command(k, 0.9, 0.9, echo=1 + 0.01 * k), now=4.0)
     assert bench.robot.values == pytest.approx([0.1, 0.1])
     assert bench.server.flaws == {Flaw.LATE: 5}
-    bench.give(bench.make(Kind.DAMP, 15, time=50.15), now=4.0)  # braking is never late
+    bench.give(bench.make(Kind.DAMP, 15, echo=1.15), now=4.0)  # braking is never late
     assert bench.robot.mode is Mode.DAMP
-    for bad in (float("nan"), float("inf"), float("-inf")):
-        bench.give(bench.command(16, 0.9, 0.9, time=bad), now=4.0)
+    for bad in (float("nan"), float("inf"), float("-inf"), 5.0):
+        bench.give(bench.command(16, 0.9, 0.9, echo=bad), now=4.0)
     assert bench.robot.mode is Mode.DAMP
-    bench.give(bench.command(17, 0.2, 0.2, time=53.02), now=4.01)
+    bench.give(bench.command(17, 0.2, 0.2, echo=4.0), now=4.01)
     assert bench.robot.values == pytest.approx([0.2, 0.2])
+
+
+@pytest.mark.parametrize("way", [0.0, 0.04, 0.099])
+def test_it_brakes_a_deadline_after_the_last_command_was_sent_not_after_it_came(way):
+    """A command `way` [s] on its way; it answers a state that came at once."""
+    bench = Bench()
+    bench.connect()
+    sent = 1.0
+    bench.give(bench.command(2, 0.5, 0.5, echo=sent), now=sent + way)
+    assert bench.server.mode is Mode.RUN
+    bench.server.tick(sent + 0.0999)
+    assert bench.server.mode is Mode.RUN
+    bench.server.tick(sent + 0.1001)
+    assert bench.server.mode is Mode.DAMP
+
+
+def test_a_delay_that_creeps_up_is_seen_however_slowly():
+    """0.9 ms a second for ten minutes: no command sent 0.1 s ago or earlier is
+    obeyed."""
+    bench = Bench()
+    bench.connect()
+    obeyed_until = 0.0
+    for k in range(1, 30_000):
+        sent = 0.02 * k
+        late = 0.0009 * sent
+        before = bench.server.used[Kind.COMMAND]
+        data = bench.command(k + 1, 0.1, 0.1, echo=sent - 0.002, held=0.002)
+        bench.give(data, now=sent + late)
+        if bench.server.used[Kind.COMMAND] > before:
+            obeyed_until = late
+    assert obeyed_until == pytest.approx(0.1, abs=1e-3)
+
+
+def test_who_has_not_heard_from_the_robot_for_a_deadline_does_not_command_it():
+    bench = Bench()
+    bench.connect()
+    bench.give(bench.command(2, 0.5, 0.5, echo=1.0, held=0.09), now=1.09)
+    assert bench.robot.calls.count("write") == 1
+    bench.give(bench.command(3, 0.9, 0.9, echo=1.0, held=0.11), now=1.11)
+    assert bench.robot.calls.count("write") == 1
+    assert bench.server.flaws == {Flaw.LATE: 1}
+
+
+def test_commands_are_cut_to_the_range_that_the_robot_states():
+    bench = Bench()
+    bench.connect()
+    bench.give(bench.command(2, 50.0, -50.0))
+    assert bench.robot.values == pytest.approx([1.0, -50.0])  # the knee states none
+    assert bench.server.bounded == 1
+
+
+def test_a_brake_too_short_for_any_state_is_told_all_the_same():
+    bench = Bench()
+    bench.connect()
+    bench.give(bench.command(2, 0.5, 0.5, echo=1.0), now=1.0)
+    bench.server.tick(1.2)
+    bench.give(bench.command(3, 0.5, 0.5, echo=1.2), now=1.2)
+    bench.server.report(1.21)
+    packet = decode(bench.link.sent[-1][0], bench.session_key)
+    assert isinstance(packet, Packet)
+    state = packets.unpack_state(packet, bench.robot.info, 5e8 + 1)
+    assert isinstance(state, State)
+    assert (state.mode, state.brake_count) == (Mode.RUN, 1)
 
 
 def test_a_stop_is_latched_for_a_thousand_commands_and_for_the_next_commander():
@@ -231,7 +304,7 @@ def test_a_silent_commander_loses_the_robot_to_another():
     assert bench.server.has_peer
     bench.server.tick(1.1)
     assert not bench.server.has_peer
-    bench.give(bench.command(2, 0.5, 0.5), now=1.2)
+    bench.give(bench.command(2, 0.5, 0.5, echo=1.2), now=1.2)
     assert bench.robot.calls == ["connect", "damp"]
     bench.session, bench.session_key = bench.greet(THERE)
     bench.give(bench.make(Kind.CONNECT, 1, b"\0"), THERE, now=1.3)
@@ -278,4 +351,4 @@ def _flip(data: bytes, place: int) -> bytes:
 def test_the_layout_of_a_command_by_hand():
     bench = Bench(None)
     body = struct.pack("<Hdd", 2, 0.25, -0.5)
-    assert bench.command(2, 0.25, -0.5)[32:-4] == body
+    assert bench.command(2, 0.25, -0.5)[48:-4] == body

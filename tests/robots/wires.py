@@ -38,6 +38,10 @@ class Obedient(Robot):
     def info(self) -> RobotInfo:
         return self._info
 
+    @property
+    def steps_time(self) -> bool:
+        return True
+
     def connect(self) -> None:
         self.calls.append("connect")
         self.mode = Mode.DAMP
@@ -70,6 +74,76 @@ class Obedient(Robot):
     def stop(self) -> None:
         self.calls.append("stop")
         self.mode = Mode.STOPPED
+
+
+class Scripted(Robot):
+    """A robot that counts: its first joint's position is the time in periods.
+
+    `lost` are ticks whose sample never comes; at tick `breaks` it raises.
+    """
+
+    def __init__(self, *, lost: tuple[int, ...] = (), breaks: int = -1) -> None:
+        self._lost, self._breaks = lost, breaks
+        self.calls: list[str] = []
+        self.waited: list[float] = []
+        self.sent: list[np.ndarray] = []
+        self.mode = Mode.STOPPED
+
+    @property
+    def info(self) -> RobotInfo:
+        return RobotInfo(
+            name="counter",
+            joints=("a", "b"),
+            commands=("a.command", "b.command"),
+            command_kind="torque",
+            rate=100.0,
+            command_lower=np.full(2, -1.0),
+            command_upper=np.full(2, 1.0),
+            other_signals=("base.gyro.x",),
+        )
+
+    @property
+    def steps_time(self) -> bool:
+        return True
+
+    def connect(self) -> None:
+        self.calls.append("connect")
+        self.mode, self._tick = Mode.DAMP, 0
+        self._newest = self._sample(0)
+
+    def read(self) -> State:
+        return self._newest
+
+    def write(self, command: Command) -> None:
+        assert command.sequence == len(self.sent) + 1
+        self.mode = Mode.RUN
+        self.sent.append(command.values)
+
+    def wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self._tick += 1
+        if self._tick == self._breaks:
+            raise KeyboardInterrupt
+        if self._tick not in self._lost:
+            self._newest = self._sample(self._tick)
+
+    def damp(self) -> None:
+        self.calls.append("damp")
+        self.mode = Mode.DAMP
+
+    def stop(self) -> None:
+        self.mode = Mode.STOPPED
+
+    def _sample(self, tick: int) -> State:
+        return State(
+            time=0.01 * tick,
+            sequence=tick,
+            position=np.array([tick, -tick], dtype=np.float64),
+            velocity=np.array([100.0, -100.0]),
+            torque=np.array([0.5, 0.25]),
+            others=np.array([3.0]),
+            mode=self.mode,
+        )
 
 
 class Memory(Link):

@@ -6,6 +6,10 @@ import pytest
 import torch
 
 from realworthy.parameters import Fixed, IndependentBelief
+from realworthy.realities import RealityFile, StandIn
+from realworthy.realities.reality import make_reality
+from realworthy.robots import Command
+from realworthy.sensors import Draws, Sensor, build_law
 from realworthy.tasks.cartpole import CartpoleBalance
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.randomization import Randomization
@@ -171,3 +175,30 @@ def test_what_begun_worlds_see_is_the_same_computed_for_them_alone():
     assert not torch.equal(actor, before["seen"])
     for name, x in measuring.memory().items():
         assert torch.equal(x, after[name])
+
+
+def test_tasks_and_stand_ins_read_alike():
+    """1.1 x + 0.05 of one truth, by whoever measures it."""
+    told = {"joint.position.sensor_scale": 1.1, "joint.position.sensor_bias": 0.05}
+    file = RealityFile(schema=1, twin="pendulum", parameters=told)
+    robot = StandIn(make_reality("false", file))
+    task = PendulumSwingUp(load_twin("pendulum").with_values(told))
+    worlds = TaskWorlds(task, 1, thread_count=1)
+    true = worlds.scene.array("qpos")[:, :1].double()
+    column = worlds.simulator.signals.index("joint.position")
+    read = worlds.measuring._measure(worlds.scene.signals, None)[:, column]
+    sensor = Sensor(signal="joint.position", scale=1.1, bias=0.05)
+    law = build_law(sensor, timestep=task.period)
+    draws = Draws(torch.zeros(1).double(), torch.ones(1).double())
+    described, _ = law.measure(true[:, 0], {}, draws, law.initial_state(1, true[:, 0]))
+    assert read.tolist() == pytest.approx(described.tolist(), abs=1e-6)
+    assert robot.read().position.tolist() == [pytest.approx(0.05, abs=1e-12)]
+    for k in range(5):
+        robot.write(Command(sequence=k, values=np.array([2.0])))
+        robot.wait(0.02)
+    turned = (robot.read().position[0] - 0.05) / 1.1
+    free = StandIn(make_reality("right", RealityFile(schema=1, twin="pendulum")))
+    for k in range(5):
+        free.write(Command(sequence=k, values=np.array([2.0])))
+        free.wait(0.02)
+    assert turned == pytest.approx(float(free.read().position[0]), abs=1e-12)

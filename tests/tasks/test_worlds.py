@@ -1,6 +1,7 @@
 """The contract that learners depend on: episodes, seeds, e, pushes, divergence."""
 
 import importlib.util
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from torch import Tensor
 from realworthy.parameters import Belief
 from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
+from realworthy.tasks.drive import DriveVelocity
 from realworthy.tasks.environment import Step
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.randomization import Pushes, Randomization
+from realworthy.tasks.reach import Reach
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import load_twin
@@ -247,6 +250,25 @@ def test_a_push_moves_the_world_within_its_step():
     gained = pushed.scene.qvel[:, 1] - calm.scene.qvel[:, 1]
     torch.testing.assert_close(gained, pushed.pushing.last[:, 1], atol=0.3, rtol=0.1)
     assert not torch.equal(one.observations["policy"], other.observations["policy"])
+
+
+@pytest.mark.parametrize(
+    ("task", "speeds"),
+    [
+        (lambda: Reach(load_twin("bimanual"), tip="left_hand"), range(6, 30)),
+        (lambda: DriveVelocity(), range(2)),
+    ],
+)
+def test_pushes_reach_the_robot_and_no_object(
+    task: Callable[[], Task], speeds: range
+) -> None:
+    """Of `bimanual`, whose first six speeds are the box's, all joints of both arms."""
+    drawn = Randomization(pushes=Pushes(speed=0.5, every=(0.0, 0.0)))
+    worlds = TaskWorlds(task(), 4, randomization=drawn, thread_count=1)
+    before = worlds.simulator.array("qvel").copy()
+    worlds.pushing.push(worlds.chance)
+    change = worlds.simulator.array("qvel") - before
+    assert np.flatnonzero((change != 0).any(axis=0)).tolist() == [*speeds]
 
 
 @pytest.mark.gpu

@@ -17,6 +17,7 @@ import numpy as np
 
 from realworthy.actuators.arrays import Array, State, constant, select, shift_in, zeros
 from realworthy.actuators.kinds import BadActuator, Stage
+from realworthy.artefacts import read_arrays
 from realworthy.errors import BadFile
 
 Activation = Literal["softsign", "elu", "relu", "tanh"]
@@ -70,7 +71,7 @@ class Network:
         self.motor = motor
         self.stride = _count_steps(motor, timestep)
         path = folder / motor.file
-        arrays = _read_arrays(path)
+        arrays = read_arrays(path)
         try:
             layers = sort_layers(arrays, motor.form)
         except KeyError as error:
@@ -219,18 +220,6 @@ def _count_steps(motor: MotorNetwork, timestep: float) -> int:
             hint=f"Choose a timestep of {motor.period:g} s divided by 1, 2, 3 …",
         )
     return round(steps)
-
-
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
-    except FileNotFoundError:
-        raise BadFile(
-            path, "there is no such file.", hint="It should hold a network's weights."
-        ) from None
-    except (ValueError, OSError) as error:
-        raise BadFile(path, f"it is not an .npz of arrays: {error}") from None
 
 
 def sort_layers(

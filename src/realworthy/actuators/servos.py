@@ -5,10 +5,10 @@ and the servo it belongs to. What the firmware does with an error is not in the 
 is in `SERVOS`, as that project measured it.
 """
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -16,6 +16,7 @@ from realworthy.actuators.actuator import Actuator
 from realworthy.actuators.controllers import ControllerDuty
 from realworthy.actuators.friction import Friction
 from realworthy.actuators.motors import MotorDc
+from realworthy.artefacts import read_bytes, reading
 from realworthy.errors import BadFile, UnknownName
 
 NAMES: dict[str, str] = {
@@ -71,15 +72,13 @@ def load_servo(
     file's `q_offset` is an error of its bench, not of the servo, and is left out.
     """
     path = Path(path)
-    try:
-        tree = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile(path, f"it cannot be read as JSON: {error}") from None
-    name = tree.get("actuator")
+    with reading(path, "JSON with keys"):
+        tree = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
+    name = str(tree.get("actuator"))
     if name not in SERVOS:
         raise UnknownName(
             "servo",
-            str(name),
+            name,
             SERVOS,
             owner="Realworthy",
             hint="See actuators/servos.py.",
@@ -104,7 +103,7 @@ def load_servo(
             ),
             friction=msgspec.convert({"kind": tree.get("model"), **numbers}, Friction),
             slew_rate=servo.slew_rate,
-            armature=armature,
+            armature=msgspec.convert(armature, float | None),
         )
     except msgspec.ValidationError as error:
         raise BadFile(path, f"{error}.") from None

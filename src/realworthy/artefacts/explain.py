@@ -47,6 +47,7 @@ def _say(said: str) -> str:
         return " or ".join(_WORDS.get(name, name) for name in types or ["null"])
 
     said = re.sub(r"`([^`]*)`", words, said)
+    said = re.sub(r"[<>]= -?1\.79[0-9]+e\+308", "that is finite", said)
     return said.replace("Expected ", "it should be ").replace(", got ", ", not ")
 
 

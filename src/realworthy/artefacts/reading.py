@@ -1,124 +1,89 @@
-"""Files into Structs: older schemas migrated, anything unknown refused."""
+"""The door for every file that is read: what is opened, and what a failure is called.
 
-import math
+Libraries raise whatever they like about a damaged file. `reading` is the one place that
+turns it into a `BadFile`; a reader puts it around its library's calls.
+"""
+
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
-import msgspec
-import yaml
-
-from realworthy.artefacts.explain import KEYS_HINT, explain
-from realworthy.artefacts.text import parse_yaml
+from realworthy.artefacts.limits import check_bytes
 from realworthy.errors import BadFile, MissingFile, RealworthyError
 
-T = TypeVar("T", bound=msgspec.Struct)
-Tree = dict[str, object]
-Migrator = Callable[[Tree], Tree]
-_LARGEST = 256 * 2**20
-"""[bytes] beyond which a file is surely something else."""
-_TOO_DEEP = "it holds lists or keys within each other without end."
+_LONGEST = 200
+"""Characters of a library's message that are passed on."""
 
 
-def load(
-    path: Path | str,
-    kind: type[T],
-    *,
-    schema: int,
-    migrators: Mapping[int, Migrator] | None = None,
-) -> T:
-    """Reads `kind` from YAML; `migrators[n]` turns a tree of schema n into n + 1."""
-    path = Path(path)
-    tree = read_tree(path)
-    found = tree.get("schema", schema)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise BadFile(path, f"schema is {found!r}.", hint=f"Write schema: {schema}")
-    if found > schema:
-        raise BadFile(
-            path,
-            f"schema {found} is newer than this Realworthy reads ({schema}).",
-            hint="Try: pip install --upgrade realworthy",
-        )
-    for step in range(found, schema):
-        tree = (migrators or {})[step](tree)
-    tree["schema"] = schema
+@contextlib.contextmanager
+def reading(path: Path | str, what: str, *, hint: str = "") -> Iterator[None]:
+    """Turns whatever is raised about the content of `path` into a `BadFile`.
+
+    `what` ends the sentence 'it is not …'. Our own errors pass as they are. Only for
+    calls that parse what a user gave: it would hide mistakes of a program.
+    """
     try:
-        _check_numbers(path, tree)
-        return msgspec.convert(tree, kind)
-    except BadFile:
+        yield
+    except (RealworthyError, BrokenPipeError, ImportError):
         raise
-    except RealworthyError as error:
-        raise BadFile(path, error.problem, hint=error.hint) from None
+    except FileNotFoundError:
+        raise MissingFile(path) from None
+    except IsADirectoryError:
+        raise BadFile(path, "it is a folder, not a file.") from None
     except RecursionError:
-        raise BadFile(path, _TOO_DEEP) from None
-    except msgspec.ValidationError as error:
-        problem, hint = explain(error, tree, kind)
-        raise BadFile(path, problem, hint=hint) from None
+        raise BadFile(path, TOO_DEEP) from None
+    except MemoryError:
+        raise BadFile(path, "there is not enough memory to read it.") from None
+    except UnicodeDecodeError as error:
+        problem = f"it is not {what}: it holds bytes that are not text."
+        raise BadFile(path, problem, hint=hint) from error
+    except OSError as error:
+        if error.errno is not None:  # libraries use it without, for their own matters
+            raise BadFile(path, f"{error.strerror}.") from None
+        raise BadFile(path, f"it is not {what} ({say(error)}).", hint=hint) from error
+    except Exception as error:
+        raise BadFile(path, f"it is not {what} ({say(error)}).", hint=hint) from error
 
 
-def read_tree(path: Path | str) -> Tree:
-    """The mapping at the top of a YAML file."""
-    path = Path(path)
-    try:
-        tree = parse_yaml(_read_text(path))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise BadFile(path, f"it is not YAML: {error.problem}{where}.") from None
-    except RecursionError:
-        raise BadFile(path, _TOO_DEEP) from None
-    except yaml.YAMLError as error:
-        raise BadFile(path, f"it is not YAML: {str(error).splitlines()[0]}.") from None
-    if tree is None:
-        raise BadFile(path, "it is empty.", hint=KEYS_HINT)
-    if not isinstance(tree, dict):
-        raise BadFile(path, "it holds no mapping of keys to values.", hint=KEYS_HINT)
-    return tree
+TOO_DEEP = "it holds lists or keys within each other without end."
 
 
 def check_readable(path: Path | str) -> None:
-    """Raises where there is no such file or folder, or where it may not be read."""
+    """Raises where there is no such file or folder, or where it may not be read.
+
+    Pipes, sockets and devices are neither: they may never end, or wait for ever.
+    """
     try:
-        if os.path.isdir(path):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
             os.scandir(path).close()
-        else:
+        elif stat.S_ISREG(mode):
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        else:
+            raise BadFile(
+                path,
+                "it is not an ordinary file.",
+                hint="Copy what it gives into a file first.",
+            )
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise MissingFile(path) from None
     except OSError as error:
         raise BadFile(path, f"{error.strerror}.") from None
 
 
-def _read_text(path: Path) -> str:
+def read_bytes(path: Path | str, *, cost: int = 1) -> bytes:
+    """All of an ordinary file, of which a byte will take `cost` bytes of memory."""
     check_readable(path)
-    try:
-        if (size := path.stat().st_size) > _LARGEST:
-            raise BadFile(path, f"it is too large ({size / 2**20:.0f} MiB).")
-        return path.read_text(encoding="utf-8-sig")
-    except IsADirectoryError:
-        raise BadFile(path, "it is a folder, not a file.") from None
-    except UnicodeDecodeError:
-        raise BadFile(path, "it is not text.", hint="Save it as UTF-8.") from None
-    except OSError as error:
-        raise BadFile(path, f"{error.strerror}.") from None
+    with reading(path, "a file that can be read"), open(path, "rb") as file:
+        check_bytes(path, os.fstat(file.fileno()).st_size * cost)
+        return file.read()
 
 
-def _check_numbers(path: Path, tree: Tree) -> None:
-    """NaN is never a number of an artefact; free notes may say what they like."""
-    if place := _find_nan({k: v for k, v in tree.items() if k != "notes"}):
-        raise BadFile(path, f"{place} is not a number (NaN).", hint=KEYS_HINT)
-
-
-def _find_nan(tree: object, place: str = "") -> str:
-    """Where the first number is that is none; empty if all are."""
-    if isinstance(tree, float) and math.isnan(tree):
-        return place
-    if isinstance(tree, dict):
-        inside = {f"{place}.{key}".lstrip("."): value for key, value in tree.items()}
-    elif isinstance(tree, list):
-        inside = {f"{place}[{i}]": value for i, value in enumerate(tree)}
-    else:
-        return ""
-    found = (_find_nan(value, where) for where, value in inside.items())
-    return next(filter(None, found), "")
+def say(error: BaseException) -> str:
+    """A library's message in one short line; the kind of error where it has none."""
+    said = " ".join(str(error)[: 2 * _LONGEST].split()) or type(error).__name__
+    if isinstance(error, KeyError):
+        said = f"there is no {said}"
+    return "".join(c if c.isprintable() else "?" for c in said[:_LONGEST]).rstrip(".")

@@ -3,16 +3,21 @@
 import contextlib
 import errno
 import os
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from realworthy.artefacts.folders import ROOM_HINT, missing_folders, remove_empty
+from realworthy.artefacts.inputs import check_no_input, is_same_file
+from realworthy.artefacts.temporary import reserve, sweep
 from realworthy.artefacts.text import to_yaml
 from realworthy.errors import Unwritable
 
-_HINT = "Choose a folder that you may write to, on a disk with room."
+_EXISTS = "it exists already."
+_EXISTS_HINT = "Choose another name, or say --overwrite (overwrite=True)."
+_under_way: list[Path] = []
+"""Files that this process is writing: two outputs of a run are two files."""
 
 
 @contextlib.contextmanager
@@ -20,63 +25,63 @@ def writing(path: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
     """A temporary path beside `path`, renamed onto it when the block ends well.
 
     If the block raises, nothing is left behind, not even folders that were made for it.
-    An existing file is replaced only with `overwrite`; a link to one stays a link.
+    An existing file is replaced only with `overwrite`; a link to one stays a link. What
+    a process that was killed left half-written is removed by the next that writes into
+    its folder.
     """
     path = Path(path)
     check_free(path, overwrite=overwrite)
-    made = _missing_folders(path)
+    made = missing_folders(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         target = path.resolve()
-        temporary = _reserve(target)
+        sweep(target.parent)
+        temporary, descriptor = reserve(target)
     except OSError as error:
-        _remove(made)
-        raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
+        remove_empty(made)
+        raise Unwritable(path, f"{error.strerror}.", hint=ROOM_HINT) from None
+    _under_way.append(target)
     try:
         yield temporary
         _sync(temporary)
-        temporary.replace(target)
+        if overwrite:
+            temporary.replace(target)
+        else:
+            _place(temporary, target, path)
     except BrokenPipeError:
         raise
     except OSError as error:
         if error.filename not in (None, str(temporary)):
             raise  # about another file, which the block reads or writes
         why = error.strerror or str(error)
-        raise Unwritable(path, f"{why}.", hint=_HINT) from error
+        raise Unwritable(path, f"{why}.", hint=ROOM_HINT) from error
     finally:
+        _under_way.remove(target)
         temporary.unlink(missing_ok=True)
-        _remove(made)  # those that are empty still
+        os.close(descriptor)
+        remove_empty(made)  # those that are empty still
 
 
 def check_free(path: Path | str, *, overwrite: bool = False) -> None:
-    """Raises where `writing` would not begin: at a folder, at an existing file, or in a
-    folder that cannot be written to. Makes nothing."""
+    """Raises where `writing` would not begin: at a file that the run reads or writes
+    already, at a folder, at an existing file, or in a folder that cannot be written to.
+    Makes nothing."""
     path = Path(path)
+    check_no_input(path)
+    if any(is_same_file(path, other) for other in _under_way):
+        hint = "Give each output a name of its own."
+        raise Unwritable(path, "it is another output of this run, too.", hint=hint)
     try:
         exists, ordinary = path.exists(), path.is_file()
     except OSError as error:
-        raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
+        raise Unwritable(path, f"{error.strerror}.", hint=ROOM_HINT) from None
     if path.is_dir():
         raise Unwritable(path, "it is a folder.", hint="Give a file name inside it.")
     if exists and not ordinary:
         raise Unwritable(path, "it is not an ordinary file.")
     if os.path.lexists(path) and not overwrite:
-        raise Unwritable(
-            path,
-            "it exists already.",
-            hint="Choose another name, or say --overwrite (overwrite=True).",
-        )
+        raise Unwritable(path, _EXISTS, hint=_EXISTS_HINT)
     _check_folder(path)
-
-
-def make_folder(path: Path | str) -> None:
-    """A folder for what is to be written, and those above it, where there is none."""
-    try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise Unwritable(path, "it is a file.", hint="Give a folder.") from None
-    except OSError as error:
-        raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
 
 
 def _check_folder(path: Path) -> None:
@@ -89,9 +94,11 @@ def _check_folder(path: Path) -> None:
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if not os.statvfs(folder).f_blocks:  # no disk, such as /proc; or it says little
-            _reserve(folder / path.name).unlink()
+            reserved, descriptor = reserve(folder / path.name)
+            reserved.unlink()
+            os.close(descriptor)
     except OSError as error:
-        raise Unwritable(path, f"{error.strerror}.", hint=_HINT) from None
+        raise Unwritable(path, f"{error.strerror}.", hint=ROOM_HINT) from None
 
 
 def save(path: Path | str, struct: msgspec.Struct, *, overwrite: bool = False) -> None:
@@ -100,26 +107,16 @@ def save(path: Path | str, struct: msgspec.Struct, *, overwrite: bool = False) -
         temporary.write_text(to_yaml(struct), encoding="utf-8")
 
 
-def _reserve(path: Path) -> Path:
-    """An empty file beside `path`, with the permissions that a new file gets."""
-    suffix = "".join(path.suffixes)[-32:]  # writers choose their format by it
-    name = f".{path.stem[:32]}.{uuid.uuid4().hex}.tmp{suffix}"
-    reserved = path.with_name(name)
-    os.close(os.open(reserved, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    return reserved
+def _place(temporary: Path, target: Path, path: Path) -> None:
+    """Renames, unless a file has come to stand there since the beginning."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise Unwritable(path, _EXISTS, hint=_EXISTS_HINT) from None
+    except OSError:  # a file system without links
+        temporary.replace(target)
 
 
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _missing_folders(path: Path) -> list[Path]:
-    """Folders above `path` that are not there, the innermost first."""
-    return [folder for folder in path.parents if not folder.exists()]
-
-
-def _remove(folders: Sequence[Path]) -> None:
-    with contextlib.suppress(OSError):
-        for folder in folders:
-            folder.rmdir()

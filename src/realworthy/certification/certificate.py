@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from realworthy.artefacts import read_bytes, reading
 from realworthy.certification.covering import find_uncovered
 from realworthy.certification.finding import Finding
 from realworthy.certification.results import (
@@ -17,10 +18,11 @@ from realworthy.certification.results import (
     WorstResult,
 )
 from realworthy.certification.statistics import Verdict
-from realworthy.errors import BadFile, MissingFile
 from realworthy.realities import Reality
 
 SCHEMA = 1
+_COST = 16
+"""Bytes of memory for a byte of JSON."""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,10 +79,5 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_certificate(path: Path | str) -> Certificate:
-    path = Path(path)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Certificate)
-    except FileNotFoundError:
-        raise MissingFile(path) from None
-    except msgspec.DecodeError as error:
-        raise BadFile(path, f"it is no certificate: {error}.", hint="") from None
+    with reading(path, "a certificate"):
+        return msgspec.json.decode(read_bytes(path, cost=_COST), type=Certificate)

@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,12 @@ from realworthy.certification.engines import check_installed
 from realworthy.certification.examine import play_condition
 from realworthy.certification.finding import Finding, check_playable
 from realworthy.certification.interface import check_interface
-from realworthy.certification.keeping import Kept, fingerprint
+from realworthy.certification.keeping import (
+    Kept,
+    fingerprint,
+    open_manifest,
+    write_ours,
+)
 from realworthy.certification.parts import Examination, Follow, examine_all
 from realworthy.certification.regression import compare_policies
 from realworthy.certification.replays import save_replay
@@ -73,16 +79,33 @@ def certify(
     """Examines a policy; with `output`, a folder that keeps everything.
 
     A folder with parts of the same examination, interrupted before, is gone on with;
-    one of another examination is refused, unless it may be overwritten.
+    one of another examination is refused, unless it may be overwritten: then what that
+    examination wrote is removed, and nothing else. The policies that are read are never
+    written.
     """
-    began = time.perf_counter()
     settings = settings or CertifySettings()
+    folder = None if output is None else Path(output)
+    alone = nullcontext() if folder is None else artefacts.locked_folder(folder)
+    inputs = (policy, settings.against or policy)
+    with artefacts.protected(inputs), alone:
+        return _certify(policy, twin, task, folder, settings, follow, overwrite)
+
+
+def _certify(
+    policy: Path | str,
+    twin: Twin | str,
+    task: str,
+    folder: Path | None,
+    settings: CertifySettings,
+    follow: Follow | None,
+    overwrite: bool,
+) -> Certificate:
+    began = time.perf_counter()
     subject = build_subject(policy, task=task, twin=twin)
     if settings.against is not None:  # a mistake in it is said before the work begins
         build_subject(settings.against, task=subject.task, twin=subject.twin)
     suite = _choose_suite(settings, subject)
     is_asked = settings.engines is not None
-    folder = None if output is None else Path(output)
     kept = Kept(folder, fingerprint(subject, suite, is_asked), overwrite=overwrite)
     findings = _inspect(subject, suite)
     kept.begin()
@@ -109,9 +132,9 @@ def certify(
 def save_certificate(certificate: Certificate, folder: Path) -> None:
     """`certificate.json` and `junit.xml`, each whole or not at all."""
     text = msgspec.json.format(msgspec.json.encode(certificate), indent=1)
-    for name, content in ((CERTIFICATE, text), (JUNIT, to_junit(certificate).encode())):
-        with artefacts.writing(folder / name, overwrite=True) as temporary:
-            temporary.write_bytes(content)
+    manifest = open_manifest(folder)
+    write_ours(manifest, folder / CERTIFICATE, text)
+    write_ours(manifest, folder / JUNIT, to_junit(certificate).encode())
 
 
 def _choose_suite(settings: CertifySettings, subject: Subject) -> Suite:

@@ -28,7 +28,8 @@ class Condition(
     engine: Engine = "mujoco"
     variant: Variant = Variant()
     times: dict[str, Annotated[float, Meta(gt=0)]] = {}
-    """Parameter → factor of its value, such as `all.mass: 1.15`."""
+    """Parameter → factor of its value, such as `all.mass: 1.15`, which is of the robot
+    and leaves objects beside it as they are."""
     plus: dict[str, float] = {}
     """Parameter → added to its value, such as `all.delay: 0.01`."""
     noise: Annotated[float, Meta(ge=0)] = 1.0
@@ -48,7 +49,8 @@ class Condition(
     lag: _Seconds = 0.0
     """[s] time constant with which drives follow commands."""
     push_speed: Annotated[float, Meta(ge=0)] = 0.0
-    """[m/s] of the base, [rad/s] of joints: largest push, every 1 to 3 s."""
+    """[m/s] of a floating base, else [rad/s] of the robot's joints: largest push, every
+    1 to 3 s."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from realworthy.artefacts import dump_yaml, writing
+from realworthy.artefacts import dump_yaml, reading, writing
 from realworthy.certification.foreign_draft import draft_tree
 from realworthy.certification.foreign_notes import Notes, find_normaliser, read_notes
 from realworthy.errors import BadFile, RealworthyError
@@ -100,10 +100,12 @@ def _draft(path: Path, graph: Graph, expected: Contract | None) -> Draft:
         tree, notes = msgspec.to_builtins(contract), Notes()
         notes.know("schema", "The contract is inside the file.")
         return _finish(path, Origin.REALWORTHY, tree, notes)
-    said = read_notes(graph.metadata)
     ports = _sort(path, graph, None if expected is None else expected.action.width)
-    tree, notes = draft_tree(path, ports, said, expected)
-    if (normaliser := find_normaliser(graph, ports)) is not None:
+    with reading(path, "a policy whose metadata can be read"):
+        said = read_notes(graph.metadata)
+        tree, notes = draft_tree(path, ports, said, expected)
+        normaliser = find_normaliser(graph, ports)
+    if normaliser is not None:
         tree["normaliser"] = msgspec.to_builtins(normaliser)
         notes.know("normaliser", "The graph begins with (x − mean) / sd.")
     else:

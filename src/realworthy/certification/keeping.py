@@ -29,8 +29,7 @@ _KINDS: dict[Kind, type[Result]] = {
     "margin": MarginResult,
     "search": WorstResult,
 }
-_FOLDER, _MARK = "parts", "fingerprint"
-_PAPERS = ("certificate.json", "junit.xml", "report.html")
+_FOLDER, _MANIFEST = "parts", "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,49 +58,48 @@ class Kept:
 
         Nothing is written before `begin`.
         """
-        self._folder = None if folder is None else folder / _FOLDER
-        self._fingerprint = fingerprint
-        self._goes_on = not overwrite and self._is_same()
+        self._folder, self._fingerprint = folder, fingerprint
+        self._manifest = None if folder is None else open_manifest(folder)
+        key = "" if self._manifest is None else self._manifest.key
+        self._goes_on = not overwrite and key == fingerprint
         if folder is not None and folder.exists() and not (overwrite or self._goes_on):
             _check_empty(folder)
 
     def begin(self) -> None:
-        """Makes the folder; answers of the same examination stay."""
-        if self._folder is None or self._goes_on:
-            return
-        artefacts.make_folder(self._folder)
-        old = [self._folder.parent / name for name in _PAPERS]
-        for path in (*self._folder.glob("*.json"), *old):
-            path.unlink(missing_ok=True)  # or another policy's verdict would stay
-        with artefacts.writing(self._folder / _MARK, overwrite=True) as temporary:
-            temporary.write_text(self._fingerprint)
-
-    def _is_same(self) -> bool:
-        if self._folder is None:
-            return False
-        mark = self._folder / _MARK
-        return mark.is_file() and mark.read_text() == self._fingerprint
+        """Answers of the same examination stay; those of another one are removed, or
+        another policy's verdict would stay."""
+        if self._manifest is not None and not self._goes_on:
+            self._manifest.begin(self._fingerprint)
 
     def find(self, part: Part) -> Result | None:
         path = self._place(part)
-        if path is None or not path.exists():
+        if path is None or not (self._manifest and self._manifest.holds(path)):
             return None
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=_KINDS[part.kind])
-        except msgspec.DecodeError:  # damaged: examined again
-            return None
+        return msgspec.json.decode(path.read_bytes(), type=_KINDS[part.kind])
 
     def keep(self, part: Part, result: Result) -> None:
         path = self._place(part)
         was_skipped = isinstance(result, CellResult) and result.skipped
-        if path is not None and not was_skipped:  # an engine may be there next time
-            with artefacts.writing(path, overwrite=True) as temporary:
-                temporary.write_bytes(msgspec.json.encode(result))
+        if (
+            self._manifest and path and not was_skipped
+        ):  # an engine may be there next time
+            write_ours(self._manifest, path, msgspec.json.encode(result))
 
     def _place(self, part: Part) -> Path | None:
         if self._folder is None:
             return None
-        return self._folder / f"{part.kind}_{part.place}.json"
+        return self._folder / _FOLDER / f"{part.kind}_{part.place}.json"
+
+
+def write_ours(manifest: artefacts.Manifest, path: Path, content: bytes) -> None:
+    """Writes a file of an examination, whole or not at all."""
+    with manifest.claimed(path), artefacts.writing(path, overwrite=True) as temporary:
+        temporary.write_bytes(content)
+
+
+def open_manifest(folder: Path) -> artefacts.Manifest:
+    """What examinations have written into a folder."""
+    return artefacts.Manifest(folder, folder / _FOLDER / _MANIFEST)
 
 
 def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
@@ -115,6 +113,8 @@ def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
     found.update(twin.spec().to_xml().encode())
     found.update(np.ascontiguousarray(twin.space.nominal).tobytes())
     found.update(repr((twin.actuators, twin.datasheet)).encode())
+    found.update(repr(twin.residual and twin.residual.description).encode())
+    found.update(repr({k: x.file for k, x in twin.networks.items()}).encode())
     belief = subject.belief
     if belief is not None:
         found.update(np.ascontiguousarray(belief.sample(16, seed=0)).tobytes())
@@ -133,7 +133,8 @@ def hash_policy(path: Path) -> str:
 def _check_empty(folder: Path) -> None:
     if not folder.is_dir():
         raise Unwritable(folder, "it is no folder.", hint="Give another --output.")
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
+    seen = (path for path in folder.iterdir() if not path.name.startswith("."))
+    if any(not (path.is_dir() and artefacts.is_vacant(path)) for path in seen):
         raise Unwritable(
             folder,
             "it holds something else: the same policy, suite and twin would go on.",

@@ -3,10 +3,11 @@
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
 
 from realworthy.errors import RealworthyError
@@ -94,12 +95,21 @@ def _no_interruption() -> Iterator[None]:
 
 def _prepare(nice: int) -> None:
     """In a process that begins, before its first task."""
-    import torch
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    import torch  # takes seconds
 
     if nice and hasattr(os, "nice"):
         os.nice(nice)
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed can end nobody: none of its processes must write on."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _begin() -> None:

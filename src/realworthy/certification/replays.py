@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from realworthy.artefacts import make_folder
 from realworthy.certification.condition import Condition
 from realworthy.certification.examine import play_condition
+from realworthy.certification.keeping import open_manifest
 from realworthy.certification.results import FailureCase
 from realworthy.certification.subject import Subject
 from realworthy.errors import RealworthyError
@@ -60,9 +60,8 @@ def save_replay(
         return None
     if recording is None:
         return None
-    place = folder / "replays"
-    make_folder(place)
     words = "".join(c if c.isalnum() else "_" for c in case.cell)
-    name = f"{words}_{case.name}_{case.number}.npz"
-    save_recording(recording, place / name, overwrite=True)
-    return f"replays/{name}"
+    name = f"replays/{words}_{case.name}_{case.number}.npz"
+    with open_manifest(folder).claimed(folder / name) as path:
+        save_recording(recording, path, overwrite=True)
+    return name

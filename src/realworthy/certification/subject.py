@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,12 +20,14 @@ from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import Simulate, TaskWorlds
 from realworthy.twins import Twin, load_twin
+from realworthy.twins.compiled import find_object_bodies
 from realworthy.twins.variants import Variant, apply_variant
 
 if TYPE_CHECKING:
     from realworthy.certification.foreign import Draft, Note
 
 Floats = NDArray[np.float64]
+_ALL_MASS = "all.mass"
 _PUSH_EVERY = (1.0, 3.0)
 """[s] between two pushes."""
 
@@ -148,6 +151,7 @@ class Subject:
     ) -> tuple[ParameterSpace, Floats]:
         """The numbers that differ from the twin's, and each world's values of them."""
         self.check_parameters(condition.parameters)
+        condition = self._spare_objects(condition)
         every = tuple(dict.fromkeys((*names, *condition.parameters)))
         space = self.twin.space.select(every)
         given = np.tile(space.nominal, (count, 1))
@@ -163,6 +167,17 @@ class Subject:
             if (given[:, i] < low).any() or (given[:, i] > high).any():
                 raise CannotPlay(f"'{name}' would leave [{low:g}, {high:g}].")
         return space, given
+
+    def _spare_objects(self, condition: Condition) -> Condition:
+        """`all.mass` as masses of the robot alone: a payload is no heavier object."""
+        factor = condition.times.get(_ALL_MASS)
+        if factor is None or not self.twin.objects:
+            return condition
+        spared = {"all", *find_object_bodies(self.twin.compiled)}
+        own = [p for p in self.twin.space.of_kind("mass") if p.element not in spared]
+        times = {n: f for n, f in condition.times.items() if n != _ALL_MASS}
+        times |= {p.name: factor * times.get(p.name, 1.0) for p in own}
+        return msgspec.structs.replace(condition, times=times)
 
     def _check_timestep(self, variant: Variant) -> None:
         step = float(self.twin.compiled.model.opt.timestep) * variant.timestep

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from realworthy import artefacts
+from realworthy.artefacts import COUNT
 from realworthy.certification.condition import Condition
 from realworthy.certification.results import Group
 from realworthy.errors import RealworthyError
@@ -143,7 +144,29 @@ class Suite(_Part, frozen=True, kw_only=True):
 
 
 def load_suite(path: Path | str) -> Suite:
-    return artefacts.load(path, Suite, schema=SCHEMA)
+    """A team's own suite; refused where it asks for more than anybody waits for."""
+    suite = artefacts.load(path, Suite, schema=SCHEMA)
+    check_count(suite, Path(path))
+    return suite
+
+
+def check_count(suite: Suite, path: Path) -> None:
+    """Raises where there are too many episodes, or steps within one."""
+    count = sum(cell.episodes for cell in suite.cells)
+    count += sum(margin.episodes * len(margin.steps) for margin in suite.margins)
+    if suite.search is not None:
+        count += suite.search.evaluations * suite.search.episodes
+    if (coverage := suite.coverage) is not None:
+        count += coverage.realities * coverage.episodes * len(coverage.scales)
+    COUNT.check(count, "it asks for too many episodes", path)
+    COUNT.check(suite.batch, "batch: it asks for too many episodes at once", path)
+    steps = [step.condition for margin in suite.margins for step in margin.steps]
+    for condition in (*(cell.condition for cell in suite.cells), *steps):
+        for name in ("late_steps", "jitter_steps", "hold_steps", "delay_steps"):
+            asked = getattr(condition, name)
+            COUNT.check(asked, f"{name}: it asks for too many steps", path)
+        factor = condition.variant.timestep
+        COUNT.check(1 / factor, "timestep: it asks for too many substeps", path)
 
 
 def save_suite(suite: Suite, path: Path | str, *, overwrite: bool = False) -> None:

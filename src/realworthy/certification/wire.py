@@ -1,12 +1,18 @@
 """What lies between a policy and its worlds: late, lost and held numbers."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.certification.condition import Condition
 from realworthy.policies import Policy
+from realworthy.sensors.stages import (
+    fill,
+    find_share,
+    follow,
+    hold,
+    recall,
+    remember,
+)
 
 Floats = NDArray[np.floating]
 
@@ -22,17 +28,16 @@ class Wire:
     ) -> None:
         self._policy, self._condition = policy, condition
         self._chance = np.random.default_rng((seed, 7))
-        self._share = 1.0
-        if condition.lag:
-            self._share = 1 - math.exp(-period / condition.lag)
+        self._share = find_share(period, condition.lag)
         self.begin()
 
     def begin(self) -> None:
         """A fresh episode everywhere."""
         self._policy.reset()
         self._step = 0
-        self._seen: list[Floats] = []
-        self._sent: list[Floats] = []
+        self._seen: Floats | None = None
+        self._sent: Floats | None = None
+        """(worlds, steps, …) what arrived, and what was sent; the newest first."""
         self._held: Floats | None = None
         self._followed: Floats | None = None
         self.is_number = np.ones(self._policy.worlds, dtype=np.bool_)
@@ -51,19 +56,21 @@ class Wire:
         return action
 
     def _receive(self, observation: Floats) -> Floats:
-        condition = self._condition
+        condition, seen = self._condition, self._seen
         if not (condition.dropout or condition.jitter_steps):
             return observation
-        observation = observation.copy()  # kept, whatever its owner writes into it
-        if condition.dropout and self._seen:
-            lost = self._chance.random(len(observation)) < condition.dropout
-            observation = np.where(lost[:, None], self._seen[-1], observation)
-        self._seen = [*self._seen, observation][-1 - condition.jitter_steps :]
+        if seen is None:
+            seen = fill(observation, condition.jitter_steps + 1)
+        else:
+            if condition.dropout:
+                arrives = self._draw(observation) >= condition.dropout
+                observation = hold(arrives, observation, seen[:, 0])
+            seen = remember(seen, observation)
+        self._seen = seen
         if not condition.jitter_steps:
-            return observation
+            return seen[:, 0]
         age = self._chance.integers(0, condition.jitter_steps + 1, len(observation))
-        places = np.maximum(len(self._seen) - 1 - age, 0)
-        return np.stack(self._seen)[places, np.arange(len(observation))]
+        return recall(seen, age)
 
     def _send(self, action: Floats) -> Floats:
         condition = self._condition
@@ -72,14 +79,19 @@ class Wire:
             if self._step % condition.hold_steps:
                 action = held
             elif condition.loss:
-                lost = self._chance.random(len(action)) < condition.loss
-                action = np.where(lost[:, None], held, action)
+                action = hold(self._draw(action) >= condition.loss, action, held)
             self._held = action
         if condition.delay_steps:
-            self._sent = [*self._sent, action][-1 - condition.delay_steps :]
-            late = len(self._sent) <= condition.delay_steps
-            action = np.zeros_like(action) if late else self._sent[0]
+            sent = self._sent
+            if sent is None:
+                sent = fill(np.zeros_like(action), condition.delay_steps + 1)
+            self._sent = sent = remember(sent, action)
+            action = sent[:, -1]
         if condition.lag:
             last = np.zeros_like(action) if self._followed is None else self._followed
-            action = self._followed = last + self._share * (action - last)
+            action = self._followed = follow(last, action, self._share)
         return action
+
+    def _draw(self, rows: Floats) -> Floats:
+        """(worlds,) uniform numbers."""
+        return self._chance.random(len(rows))

@@ -1,39 +1,63 @@
 """Arguments that several commands share, as `--help` shows them."""
 
+import enum
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+
+class Role(enum.Enum):
+    """What a command does to the files that an argument names."""
+
+    READ = "read"
+    WRITTEN = "written"
+
+
 TwinToUse = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
+    str,
+    Role.READ,
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="TWIN", help_behavior_hint=""),
 ]
 RecordingFiles = Annotated[
     tuple[Path, ...],
+    Role.READ,
     tyro.conf.Positional,
     tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
 ]
 MoreRecordings = Annotated[
-    tuple[Path, ...], tyro.conf.arg(metavar="RECORDING…", help_behavior_hint="")
+    tuple[Path, ...],
+    Role.READ,
+    tyro.conf.arg(metavar="RECORDING…", help_behavior_hint=""),
 ]
 Names = Annotated[
     tuple[str, ...], tyro.conf.arg(metavar="NAME…", help_behavior_hint="")
 ]
-JsonFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+JsonFile = Annotated[
+    Path | None, Role.WRITTEN, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+]
 ReportFile = Annotated[
-    Path | None, tyro.conf.arg(metavar="FILE.html", help_behavior_hint="")
+    Path | None, Role.WRITTEN, tyro.conf.arg(metavar="FILE.html", help_behavior_hint="")
 ]
 ImporterName = Annotated[
     str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
 ]
-TwinName = Annotated[str, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")]
+TwinName = Annotated[
+    str, Role.READ, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
+]
+BaseName = Annotated[
+    str, tyro.conf.arg(metavar="free|world|BODY", help_behavior_hint="")
+]
 SidecarFile = Annotated[
-    Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    Path | None, Role.READ, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
 ]
 Flag = Annotated[
     bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")
 ]
-KeyFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+KeyFile = Annotated[
+    Path | None, Role.READ, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+]
 
 
 def parse_numbers(

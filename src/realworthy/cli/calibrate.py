@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     ImporterName,
     JsonFile,
@@ -14,6 +15,7 @@ from realworthy.cli.arguments import (
     Names,
     RecordingFiles,
     ReportFile,
+    Role,
     SidecarFile,
     TwinToUse,
 )
@@ -32,7 +34,11 @@ class Calibrate:
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
     recordings: RecordingFiles
     """Files or folders."""
-    output: Annotated[Path, tyro.conf.arg(metavar="X.twin.yaml", help_behavior_hint="")]
+    output: Annotated[
+        Path,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="X.twin.yaml", help_behavior_hint=""),
+    ]
     """Where to write the calibrated twin; X.twin.yaml.partial until it is done."""
     parameters: Names = ()
     """What to fit; by default what the recordings can tell."""
@@ -42,6 +48,9 @@ class Calibrate:
     """Recorded time to fit at most; of more, the pieces that tell most."""
     require_identified: Flag = False
     """Exit with status 1 unless every fitted number is identified."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
     sidecar: SidecarFile = None
@@ -69,7 +78,7 @@ class Calibrate:
         kept = self.output.with_name(self.output.name + ".partial")
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
                 recordings = self._load(self.recordings)
                 heldout = self._load(self.heldout) if self.heldout else None
             with following("Calibrating") as progress:

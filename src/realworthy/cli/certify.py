@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role, TwinName
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from realworthy.certification.suite import Suite
     from realworthy.realities import Reality
 
-_File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
-_Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
+_File = tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+_Folder = tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Certify:
 
     policy: Annotated[
         Path,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
@@ -35,9 +36,9 @@ class Certify:
     """The robot's twin, calibrated at best; by default the one it was trained on."""
     task: Annotated[str, tyro.conf.arg(metavar="TASK", help_behavior_hint="")] = ""
     """What it must do; by default the task it was trained for."""
-    suite: Annotated[str, tyro.conf.arg(metavar="SUITE", help_behavior_hint="")] = (
-        "default"
-    )
+    suite: Annotated[
+        str, Role.READ, tyro.conf.arg(metavar="SUITE", help_behavior_hint="")
+    ] = "default"
     """default, quick, or a *.suite.yaml of your own."""
     bar: AnyNumber = None
     """Share of successes that must be exceeded; by default the suite's, 0.8."""
@@ -46,16 +47,18 @@ class Certify:
         tyro.conf.arg(metavar="ENGINE…", help_behavior_hint=""),
     ] = None
     """Other engines that must be heard: drake, sapien, warp; else those installed."""
-    against: _File = None
+    against: Annotated[Path | None, Role.READ, _File] = None
     """The last accepted policy; to be worse than it fails."""
     realities: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="REALITY…", help_behavior_hint="")
+        tuple[str, ...],
+        Role.READ,
+        tyro.conf.arg(metavar="REALITY…", help_behavior_hint=""),
     ] = ()
     """Stand-ins for robots to try it on afterwards, covered by the certificate or not.
     """
-    output: _Folder = None
+    output: Annotated[Path | None, Role.WRITTEN, _Folder] = None
     """Keep certificate, replays and finished parts here; goes on where it stopped."""
-    junit: _File = None
+    junit: Annotated[Path | None, Role.WRITTEN, _File] = None
     """Also write JUnit XML, for a CI server."""
     workers: AnyCount = None
     """Processes that examine parts side by side; by default one with all cores, or one
@@ -191,20 +194,21 @@ class Certify:
 
             with writing(self._junit, overwrite=self.overwrite) as temporary:
                 temporary.write_text(to_junit(found), encoding="utf-8")
-        pages = [(self._report, self.overwrite)]
+        if self._report is not None:
+            self._write_page(found, self._report, overwrite=self.overwrite)
         if self.output is not None:
-            pages.append((self.output / "report.html", True))
-        for path, overwrite in pages:
-            if path is not None:
-                from realworthy.reports.certificate import write_certificate
+            from realworthy.certification.keeping import open_manifest
 
-                write_certificate(
-                    found,
-                    path,
-                    folder=self.output,
-                    twin=self.twin,
-                    overwrite=overwrite,
-                )
+            page = self.output / "report.html"
+            with open_manifest(self.output).claimed(page):
+                self._write_page(found, page, overwrite=True)
+
+    def _write_page(self, found: "Certificate", path: Path, *, overwrite: bool) -> None:
+        from realworthy.reports.certificate import write_certificate
+
+        write_certificate(
+            found, path, folder=self.output, twin=self.twin, overwrite=overwrite
+        )
 
 
 def to_tree(found: "Certificate", trials: "tuple[RealTrial, ...]") -> dict[str, object]:

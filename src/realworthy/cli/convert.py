@@ -12,6 +12,7 @@ from realworthy.cli.arguments import (
     ImporterName,
     JsonFile,
     RecordingFiles,
+    Role,
     SidecarFile,
 )
 
@@ -25,7 +26,7 @@ class Convert:
 
     recordings: RecordingFiles
     """Files or folders."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FOLDER")]
     """Where to write; the folder is made where it is missing."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
@@ -39,9 +40,9 @@ class Convert:
     """Also write what was done, for programs."""
 
     def run(self) -> int:
-        from realworthy.artefacts import check_readable
+        from realworthy.artefacts import check_readable, locked_folder
         from realworthy.cli.output import json_file
-        from realworthy.cli.printing import counted
+        from realworthy.cli.printing import counted, say
         from realworthy.cli.progress import track, waiting
         from realworthy.recordings import load_recordings, save_recording
 
@@ -53,13 +54,14 @@ class Convert:
                     self.recordings, self.importer, sidecar=self.sidecar
                 )
             pairs = list(zip(self._choose_paths(recordings), recordings, strict=True))
-            for path, recording in track(pairs, "Writing"):
-                save_recording(recording, path, overwrite=self.overwrite)
+            with locked_folder(self.output):
+                for path, recording in track(pairs, "Writing"):
+                    save_recording(recording, path, overwrite=self.overwrite)
             done = [{"path": str(p), "rows": len(r.time)} for p, r in pairs]
             save({"recordings": done})
         seconds = sum(recording.duration for recording in recordings)
         count = counted(len(recordings), "recording")
-        print(f"{count}, {seconds:.1f} s in all, written to {self.output}")
+        say(f"{count}, {seconds:.1f} s in all, written to {self.output}")
         return 0
 
     def _choose_paths(self, recordings: Sequence["Recording"]) -> list[Path]:

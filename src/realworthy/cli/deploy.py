@@ -2,13 +2,12 @@
 
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, KeyFile, parse_numbers
+from realworthy.cli.arguments import Flag, JsonFile, KeyFile, Role, parse_numbers
 from realworthy.cli.numbers import AnyCount, AnyNumber
 
 if TYPE_CHECKING:
@@ -21,13 +20,18 @@ class Deploy:
 
     policy: Annotated[
         Path,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
     """A .onnx file with its contract inside, or beside it."""
-    robot: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
+    robot: Annotated[
+        str, Role.READ, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
+    ]
     """sim:REALITY, udp://HOST:PORT or zenoh:NAME."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("trials")
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FOLDER")] = Path(
+        "trials"
+    )
     """Where recordings go: trial_1.npz and, beside it, trial_1.log.npz."""
     trials: int = 1
     """How many."""
@@ -69,6 +73,7 @@ class Deploy:
 
     def run(self) -> int:
         from realworthy.cli.output import json_file
+        from realworthy.cli.printing import say
         from realworthy.cli.robots import open_robot
         from realworthy.deployment import (
             DeploySettings,
@@ -106,8 +111,7 @@ class Deploy:
                 settings=settings,
                 inputs=inputs,
                 confirm=ask if asks else None,
-                clock=opened.clock,
-                tell=partial(print, flush=True),
+                tell=say,
                 overwrite=self.overwrite,
             )
             save(to_tree(found))
@@ -143,6 +147,7 @@ def to_tree(found: "Deployment") -> dict[str, object]:
                 "seconds": trial.seconds,
                 "speed_share": trial.speed_share,
                 "retreated": trial.retreated,
+                "braked": trial.braked,
             }
             for trial in found.trials
         ],
@@ -156,6 +161,7 @@ def to_tree(found: "Deployment") -> dict[str, object]:
 def print_deployment(found: "Deployment") -> None:
     """Trials, what guards did, and how punctual the loop was."""
     from realworthy.cli.printing import emit_note, emit_table
+    from realworthy.cli.record import tell_braking
 
     emit_table(
         "Trials",
@@ -179,6 +185,8 @@ def print_deployment(found: "Deployment") -> None:
             f"{loop.p99_us:.0f} µs (99 %), {loop.max_us:.0f} µs (most); "
             f"{loop.overruns} overruns, {loop.skipped} steps left out"
         )
+    if braked := sum(trial.braked for trial in found.trials):
+        emit_note(tell_braking(braked), style="yellow")
     for text in found.refused:
         emit_note(f"The system refused {text}.", style="yellow")
     if failed := [check for check in found.checks if not check.passed]:

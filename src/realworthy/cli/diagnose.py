@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     ImporterName,
     JsonFile,
     MoreRecordings,
     RecordingFiles,
     ReportFile,
+    Role,
     SidecarFile,
     TwinToUse,
 )
@@ -40,6 +42,9 @@ class Diagnose:
     """Files or folders."""
     before: MoreRecordings = ()
     """Recordings of an earlier day: also says what has changed since."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
     sidecar: SidecarFile = None
@@ -49,7 +54,9 @@ class Diagnose:
     report: ReportFile = None
     """Also write a page with plots, for people."""
     fix: Annotated[
-        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+        Path | None,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
     ] = None
     """Also write the recordings with faults of their logs put right."""
     overwrite: Flag = False
@@ -67,7 +74,7 @@ class Diagnose:
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
                 recordings = self._load(self.recordings)
                 before = self._load(self.before) if self.before else []
             from realworthy.diagnosis import diagnose

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     JsonFile,
     Names,
+    Role,
     TwinToUse,
     parse_numbers,
 )
@@ -25,7 +27,9 @@ class Excite:
 
     twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("motion.csv")
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FILE")] = Path(
+        "motion.csv"
+    )
     """Where to write the motion."""
     seconds: float = 20.0
     """How long it lasts."""
@@ -49,6 +53,9 @@ class Excite:
     """Distance [m] that parts keep from each other and from the floor."""
     noise: float = 1e-3
     """Standard deviation of measured positions [rad]."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     seed: Seed = 0
     """Of the search."""
     overwrite: Flag = False
@@ -86,7 +93,7 @@ class Excite:
         )
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
             with following("Designing") as show:
                 found = excite(
                     twin,

@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn, Protocol, Union
 
 import tyro
 
+from realworthy.artefacts import plain
 from realworthy.cli.calibrate import Calibrate
 from realworthy.cli.certify import Certify
 from realworthy.cli.convert import Convert
@@ -105,7 +106,11 @@ def _run_command(arguments: list[str]) -> int:
         print(f"realworthy {__version__}")
         return 0
     try:
-        return _parse(arguments or ["--help"]).run()
+        command = _parse(arguments or ["--help"])
+        from realworthy.cli.files import guarded_files
+
+        with guarded_files(command):
+            return command.run()
     except SystemExit:
         if arguments:
             raise  # tyro has shown its help, or said what is wrong
@@ -143,9 +148,9 @@ def _print_error(kind: str, problem: str, hint: str = "") -> None:
     from rich.text import Text
 
     console = Console(stderr=True, soft_wrap=True)
-    console.print(Text(f"{kind}: ", style="bold red") + Text(problem))
+    console.print(Text(f"{kind}: ", style="bold red") + Text(plain(problem)))
     if hint:
-        console.print(Text(f"  {hint}"))
+        console.print(Text(plain(f"  {hint}")))
 
 
 @contextlib.contextmanager
@@ -153,7 +158,7 @@ def _quiet_warnings() -> Iterator[None]:
     """Warnings in one line, without the place in our code that they came from."""
 
     def show(message: Warning | str, *_: object) -> None:
-        print("Warning:", " ".join(str(message).split()), file=sys.stderr)
+        print("Warning:", plain(" ".join(str(message).split())), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("once", UserWarning)

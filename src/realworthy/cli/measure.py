@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from realworthy.cli.arguments import (
+    BaseName,
     Flag,
     ImporterName,
     JsonFile,
@@ -27,6 +28,9 @@ class Measure:
     """Files or folders."""
     importer: ImporterName = None
     """Layout of foreign files; realworthy show importers lists them."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     sidecar: SidecarFile = None
     """YAML with what the files do not say."""
     json: JsonFile = None
@@ -44,7 +48,7 @@ class Measure:
         from realworthy.errors import BadRecording
         from realworthy.gap import Gap
         from realworthy.gap.measure import measure_recording
-        from realworthy.recordings import load_recordings
+        from realworthy.recordings import cut_at_gaps, load_recordings
         from realworthy.twins import load_twin
 
         for path in self.recordings:
@@ -52,10 +56,11 @@ class Measure:
         check_report(self.report, self.json, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
-                twin = load_twin(self.twin)
+                twin = load_twin(self.twin, base=self.base)
                 recordings = load_recordings(
                     self.recordings, self.importer, sidecar=self.sidecar
                 )
+            recordings, cut = cut_at_gaps(recordings)
             found, skipped = [], []
             for recording in track(recordings, "Measuring"):
                 try:
@@ -70,8 +75,10 @@ class Measure:
                 from realworthy.reports import write_gap
 
                 write_gap(gap, self.report, left_out=left_out, overwrite=self.overwrite)
-            save(to_tree(gap) | {"skipped": left_out})
+            save(to_tree(gap) | {"skipped": left_out, "cut": cut})
         print_gap(gap)
+        for words in cut:
+            emit_note(words, style="yellow")
         for problem in left_out:
             emit_note(f"Left out: {problem}", style="yellow")
         return 0

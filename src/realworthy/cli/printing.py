@@ -11,6 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from realworthy.artefacts import plain
+
 Cell = str | Text | int | float | None
 WIDTH = 110
 """Columns where nobody says how many there are, as in a pipe."""
@@ -37,20 +39,25 @@ def emit(part: RenderableType) -> None:
     sys.stdout.write(text)
 
 
+def say(text: str) -> None:
+    """A line as it is, at once."""
+    print(plain(text), flush=True)
+
+
 def emit_heading(name: str, about: str = "") -> None:
     """A name in bold, and a line about it."""
-    emit(Text.assemble((name, "bold"), f"  {about}" if about else ""))
+    emit(Text.assemble((plain(name), "bold"), f"  {plain(about)}" if about else ""))
 
 
 def emit_note(text: str, style: str = "dim") -> None:
     """A line beside the point."""
-    emit(Text(text, style=style))
+    emit(Text(plain(text), style=style))
 
 
 def emit_block(title: str, text: str) -> None:
     """Text as it is, under a title."""
-    emit(Text(title, style="bold"))
-    emit(Padding(Text(text), (0, 0, 0, 2)))
+    emit(Text(plain(title), style="bold"))
+    emit(Padding(Text(plain(text)), (0, 0, 0, 2)))
 
 
 def emit_table(
@@ -81,7 +88,7 @@ def emit_table(
     for row in cells:
         table.add_row(*(row[i] for i in kept))
     if title:
-        emit(Text(title, style="bold"))
+        emit(Text(plain(title), style="bold"))
     emit(Padding(table, (0, 0, 1, 2)))
 
 
@@ -134,7 +141,7 @@ def _to_text(cell: Cell) -> Text:
         return cell
     if isinstance(cell, int | float):
         return number(cell) if isinstance(cell, float) else _right(str(cell))
-    return Text(cell or "")
+    return Text(plain(cell or ""))
 
 
 def _right(text: str) -> Text:

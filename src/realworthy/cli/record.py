@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, KeyFile, TwinName
+from realworthy.cli.arguments import Flag, JsonFile, KeyFile, Role, TwinName
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,18 @@ class Record:
 
     motion: Annotated[
         Path,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="MOTION", help_behavior_hint=""),
     ]
     """A .csv file with time and <joint>.position, such as excite writes."""
-    robot: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
+    robot: Annotated[
+        str, Role.READ, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
+    ]
     """sim:REALITY, udp://HOST:PORT or zenoh:NAME."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("recording.csv")
+    output: Annotated[Path, Role.WRITTEN, tyro.conf.arg(metavar="FILE")] = Path(
+        "recording.csv"
+    )
     """Where to write the recording: .csv, .csv.gz, .npz, .parquet or .mcap."""
     twin: TwinName = ""
     """Whose limits and dynamics hold; by default the robot's own by its name."""
@@ -35,28 +40,28 @@ class Record:
     """Also write what was done, for programs."""
 
     def run(self) -> int:
-        from realworthy.artefacts import check_free
         from realworthy.cli.output import json_file
-        from realworthy.cli.printing import emit_note
+        from realworthy.cli.printing import emit_note, say
         from realworthy.cli.progress import waiting
         from realworthy.cli.robots import open_robot
+        from realworthy.deployment.keeping import check_recording_free
         from realworthy.identification.excitation import record_motion
-        from realworthy.recordings import save_recording
-        from realworthy.recordings.formats import find_format
         from realworthy.recordings.motion import load_motion
-        from realworthy.recordings.sidecar import sidecar_path
 
-        if not find_format(self.output).embeds:
-            check_free(sidecar_path(self.output), overwrite=self.overwrite)
-        check_free(self.output, overwrite=self.overwrite)
+        check_recording_free(self.output, overwrite=self.overwrite)
         motion = load_motion(self.motion)
         opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
         with json_file(self.json, overwrite=self.overwrite) as save:
             twin = opened.find_twin(self.twin)
             with waiting("Recording"):
-                done = record_motion(opened.robot, motion, twin)
+                done = record_motion(
+                    opened.robot,
+                    motion,
+                    twin,
+                    output=self.output,
+                    overwrite=self.overwrite,
+                )
             recording = done.recording
-            save_recording(recording, self.output, overwrite=self.overwrite)
             save(
                 {
                     "recording": str(self.output),
@@ -64,12 +69,25 @@ class Record:
                     "seconds": recording.duration,
                     "outcome": "stopped" if done.reason else "done",
                     "reason": done.reason,
+                    "braked": done.braked,
                 }
             )
-        print(
+        say(
             f"{self.output}  {len(recording.time)} rows, {recording.duration:.2f} s at "
             f"{recording.rate:.4g} Hz"
         )
         if done.reason:
             emit_note(f"Stopped by the guard: {done.reason}.", style="yellow")
-        return 1 if done.reason else 0
+        if done.braked:
+            emit_note(tell_braking(done.braked), style="yellow")
+        return 0 if done.is_clean else 1
+
+
+def tell_braking(steps: int) -> str:
+    """What a robot did that nobody asked for, and what becomes of it."""
+    from realworthy.cli.printing import counted
+
+    return (
+        f"The robot braked by itself in {counted(steps, 'step')}: commands came too "
+        "late or not at all. Fits leave these rows out."
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import KeyFile, TwinToUse
+from realworthy.cli.arguments import KeyFile, Role, TwinToUse
 from realworthy.cli.numbers import AnyNumber, AnySeconds, Seed
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LARGEST_TICK = 0.005
 """[s]"""
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _HERE = ("localhost", "127.0.0.1", "::1")
 """Hosts that only this machine reaches."""
 
@@ -39,7 +40,9 @@ class RobotCommand:
     listen: Annotated[str, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")]
     """udp://HOST:PORT (port 0 takes a free one) or zenoh:NAME."""
     reality: Annotated[
-        str | None, tyro.conf.arg(metavar="REALITY", help_behavior_hint="")
+        str | None,
+        Role.READ,
+        tyro.conf.arg(metavar="REALITY", help_behavior_hint=""),
     ] = None
     """A shipped reality or a .reality.yaml file; the twin itself by default."""
     key: KeyFile = None
@@ -68,6 +71,7 @@ class RobotCommand:
     """Of the faults above."""
 
     def run(self) -> int:
+        from realworthy.cli.printing import say
         from realworthy.realities import StandIn
         from realworthy.realities.faults import FaultyRobot, RobotFaults
         from realworthy.robots.address import load_key, parse_address
@@ -103,14 +107,14 @@ class RobotCommand:
                 "without --key anybody on the network can command this robot.",
                 stacklevel=1,
             )
-        print(f"{link.address}  {robot.info.name}", flush=True)
+        say(f"{link.address}  {robot.info.name}")
         end = math.inf if self.seconds is None else time.monotonic() + self.seconds
         with _noting_stops() as was_stopped:
             try:
                 server.serve(lambda: not was_stopped() and time.monotonic() < end)
             finally:
                 link.close()
-                print(summarise(server), flush=True)
+                say(summarise(server))
             if was_stopped():
                 raise KeyboardInterrupt
         return 0
@@ -122,7 +126,7 @@ def _noting_stops() -> Iterator[Callable[[], bool]]:
     brakes from a whole state, and no library in between can swallow the wish."""
     wished: list[int] = []
     is_main = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    numbers = _ENDING if is_main else ()
     before = [
         signal.signal(number, lambda n, _: wished.append(n)) for number in numbers
     ]
@@ -172,6 +176,6 @@ def summarise(server: "RobotServer") -> str:
     used = ", ".join(f"{n} {k.name.lower()}" for k, n in sorted(server.used.items()))
     flaws = ", ".join(f"{n} {flaw}" for flaw, n in sorted(server.flaws.items()))
     return (
-        f"Used: {used or 'nothing'}. Refused: {flaws or 'nothing'}. Braked by itself "
-        f"{server.damped} times."
+        f"Used: {used or 'nothing'}. Refused: {flaws or 'nothing'}. Cut to its range: "
+        f"{server.bounded}. Braked by itself {server.damped} times."
     )

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from realworthy.robots import Robot
-    from realworthy.robots.clock import Clock
     from realworthy.twins import Twin
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A robot, the clock to wait by and, of one in this process, its twin."""
+    """A robot and, of one in this process, its twin."""
 
     robot: "Robot"
-    clock: "Clock"
     twin: "Twin | None"
 
     @property
@@ -24,19 +22,31 @@ class Opened:
         return self.twin is not None
 
     def find_twin(self, name: str) -> "Twin":
-        """The twin asked for; where none is, the one whose name the robot says."""
+        """The twin asked for; where none is, the built-in one that the robot names.
+
+        A name from the network is never taken for a path.
+        """
+        from realworthy.errors import RealworthyError
         from realworthy.twins import load_twin
+        from realworthy.twins.sources import builtin_names
 
         if name:
             return load_twin(name)
-        return self.twin or load_twin(self.robot.info.name)
+        if self.twin is not None:
+            return self.twin
+        said = self.robot.info.name
+        if said in builtin_names():
+            return load_twin(said)
+        raise RealworthyError(
+            f"The robot calls itself '{said}', and no built-in twin has that name.",
+            hint="Say which twin it has: --twin my_robot.twin.yaml, or any TWIN.",
+        )
 
 
 def open_robot(address: str, *, key: Path | None, reset_stop: bool) -> Opened:
     """The robot at an address; one on the wire must answer."""
     from realworthy.errors import RealworthyError
     from realworthy.robots.address import load_key, parse_address, reach
-    from realworthy.robots.clock import MonotonicClock, SteppedClock
 
     place = parse_address(address)
     if place.scheme == "sim":
@@ -49,6 +59,6 @@ def open_robot(address: str, *, key: Path | None, reset_stop: bool) -> Opened:
 
         reality = load_reality(place.name)
         robot = StandIn(reality)
-        return Opened(robot, SteppedClock(robot), reality.twin)
+        return Opened(robot, reality.twin)
     robot = reach(place, key=load_key(key), reset_stop=reset_stop)
-    return Opened(robot, MonotonicClock(), None)
+    return Opened(robot, None)

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, ImporterName, JsonFile, TwinName
+from realworthy.cli.arguments import (
+    BaseName,
+    Flag,
+    ImporterName,
+    JsonFile,
+    Role,
+    TwinName,
+)
 from realworthy.errors import BadFile, MissingFile, RealworthyError, UnknownName
 
 TOPICS = {
@@ -41,6 +48,7 @@ class Show:
 
     what: Annotated[
         str,
+        Role.READ,
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[WHAT]", help_behavior_hint=""),
     ] = ""
@@ -57,6 +65,9 @@ class Show:
     """Whose parameters; or the twin that a recording should fit."""
     against: TwinName = ""
     """Another file of the same robot, to list where the two disagree."""
+    base: BaseName = ""
+    """What of the twin floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of a foreign recording; realworthy show importers lists them."""
     json: JsonFile = None
@@ -77,12 +88,12 @@ class Show:
             from realworthy.cli import show_twins
 
             if self.name:
-                return show_twins.show_twin(self.name, self.against)
+                return show_twins.show_twin(self.name, self.against, self.base)
             return show_twins.show_twins()
         if topic == "parameters":
             from realworthy.cli import show_parameters
 
-            return show_parameters.show_parameters(self.twin, self.name)
+            return show_parameters.show_parameters(self.twin, self.name, self.base)
         if topic == "realities":
             from realworthy.cli import show_realities
 
@@ -154,7 +165,7 @@ class Show:
             raise _wonder(what)
         from realworthy.cli.show_twins import show_twin
 
-        return show_twin(what, self.against)
+        return show_twin(what, self.against, self.base)
 
 
 def _show_topics() -> object:

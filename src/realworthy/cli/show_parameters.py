@@ -13,14 +13,14 @@ _STRONG = 0.3
 """Correlation worth a word."""
 
 
-def show_parameters(reference: str, part: str) -> object:
+def show_parameters(reference: str, part: str, base: str = "") -> object:
     """What can be unknown about a twin; `part` keeps names that contain it."""
     if not reference:
         raise RealworthyError(
             "Whose parameters? A twin is missing.",
             hint=f"Try: realworthy show parameters {part or 'mass'} --twin pendulum",
         )
-    twin = load_twin(reference)
+    twin = load_twin(reference, base=base)
     chosen = [parameter for parameter in twin.space if part in parameter.name]
     if not chosen:
         twin.space.index(part)  # raises, with what may have been meant

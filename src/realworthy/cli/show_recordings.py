@@ -26,6 +26,9 @@ from realworthy.recordings import (
 )
 from realworthy.recordings.load import find_importer
 
+_MANY_SIGNALS = 1000
+"""Signals of which a table is printed; 10⁵ took 45 s to be laid out (2026-11-18)."""
+
 
 def show_importers(name: str) -> object:
     """Foreign layouts that can be read, or one of them."""
@@ -90,8 +93,13 @@ def _emit_recording(about: RecordingSummary) -> None:
     emit_table(
         "Signals",
         ("name", "min", "max", "rms", "unit"),
-        [(s.name, s.minimum, s.maximum, s.rms, s.unit) for s in about.signals],
+        [
+            (s.name, s.minimum, s.maximum, s.rms, s.unit)
+            for s in about.signals[:_MANY_SIGNALS]
+        ],
     )
+    if (more := len(about.signals) - _MANY_SIGNALS) > 0:
+        emit_note(f"And {counted(more, 'more signal')}: --json FILE has them all.")
     facts = msgspec.to_builtins(about.sidecar)
     del facts["schema"]
     if facts:

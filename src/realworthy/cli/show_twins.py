@@ -16,6 +16,7 @@ from realworthy.cli.printing import (
     span,
 )
 from realworthy.cli.show_parameters import emit_belief
+from realworthy.residuals import Residual
 from realworthy.twins import (
     Finding,
     Inspection,
@@ -53,18 +54,31 @@ def show_twins() -> object:
     }
 
 
-def show_twin(reference: str, against: str = "") -> object:
+def show_twin(reference: str, against: str = "", base: str = "") -> object:
     """Inspection of one twin: what it is made of, and what looks wrong.
 
     `against` is another file of the same robot, such as its URDF.
     """
-    twin = load_twin(reference)
+    twin = load_twin(reference, base=base)
     others = {against: load_twin(against).compiled.model} if against else {}
     found = inspect(twin.compiled.model, twin.datasheet, others)
     belief = twin.belief if twin.belief_text is not None else None
-    result = {"name": twin.name, "inspection": found, "parameters": twin.space.names}
+    result = {
+        "name": twin.name,
+        "base": twin.base,
+        "objects": twin.objects,
+        "networks": {n: str(x.path) for n, x in twin.networks.items()},
+        "residual": twin.residual and twin.residual.description,
+        "inspection": found,
+        "parameters": twin.space.names,
+    }
     emit_heading(twin.name, twin.description)
     emit(Text(_summarise(twin, found)))
+    emit(Text(_describe_floating(twin)))
+    if twin.networks:
+        emit(Text(f"Learned drives: {', '.join(twin.networks)}."))
+    if twin.residual is not None:
+        emit(Text(_describe_residual(twin.residual)))
     emit_note(f"{counted(len(twin.space), 'parameter')}: {twin.listing}\n")
     _emit_findings(found.findings)
     _emit_bodies(found)
@@ -92,6 +106,28 @@ def _summarise(twin: Twin, found: Inspection) -> str:
         f"{found.total_mass:.4g} kg, centre of gravity {x:.3f} {y:.3f} {z:.3f} m "
         f"(pose {found.pose}), time step {twin.compiled.model.opt.timestep * 1e3:g} ms"
     )
+
+
+def _describe_floating(twin: Twin) -> str:
+    base, objects = twin.base, ", ".join(twin.objects)
+    told = (
+        "Base: fixed to the world" if base is None else f"Base: {base.body}, floating"
+    )
+    told += f" ({twin.floating.reason})."
+    return f"{told} Objects: {objects}." if objects else told
+
+
+def _describe_residual(residual: Residual) -> str:
+    described = residual.description
+    told = f"Residual: a learned force on {', '.join(described.joints)}"
+    if described.gain == 0.0:
+        return f"{told}, switched off: it did not help unseen recordings."
+    if evidence := described.evidence:
+        told += (
+            f"; free runs of {evidence.horizon:g} s are off by "
+            f"{evidence.with_residual:.3g}, without it by {evidence.without:.3g}"
+        )
+    return f"{told}."
 
 
 def _emit_findings(findings: Sequence[Finding]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, ReportFile
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role
 from realworthy.cli.numbers import Seed
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ class TourCommand:
     seed: Seed = 0
     """Of the hidden truth, and of everything else that is random."""
     output: Annotated[
-        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+        Path | None,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
     ] = None
     """Where its files go; by default tour_<robot>_<seed>."""
     no_wire: Flag = False
@@ -50,6 +52,13 @@ class TourCommand:
             settings = quick_tour(self.seed)
         folder = self.output or Path(f"tour_{self.robot}_{self.seed}")
         check_report(self.report, self.json, overwrite=self.overwrite)
+        page = self.report or folder / "report.html"
+
+        def write(tour: "Tour") -> None:
+            from realworthy.tour.page import write_tour
+
+            write_tour(tour, page, overwrite=self.overwrite)
+
         with json_file(self.json, overwrite=self.overwrite) as save:
             with _saying_what_stays(folder):
                 found = take_tour(
@@ -57,12 +66,9 @@ class TourCommand:
                     folder=folder,
                     settings=replace(settings, with_wire=not self.no_wire),
                     tell=_tell,
+                    finish=write,
                 )
             save(to_tree(found))
-        from realworthy.tour.page import write_tour
-
-        page = self.report or folder / "report.html"
-        write_tour(found, page, overwrite=self.overwrite)
         print_tour(found)
         print(f"{page}")
         return 0
@@ -74,9 +80,13 @@ def _saying_what_stays(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if folder.is_dir() and (names := sorted(p.name for p in folder.iterdir())):
+        if folder.is_dir() and (names := _list_names(folder)):
             print(f"{folder} keeps {', '.join(names)}. You may remove it.", flush=True)
         raise
+
+
+def _list_names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
 
 
 def _tell(step: str, found: str) -> None:

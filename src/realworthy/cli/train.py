@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, ReportFile, TwinName
+from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role, TwinName
 from realworthy.cli.learner_options import parse_settings
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
@@ -33,7 +33,11 @@ class Train:
         str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="")
     ]
     """A task; realworthy show tasks lists them."""
-    output: Annotated[Path, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
+    output: Annotated[
+        Path,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
+    ]
     """The run's folder, made anew; with --resume, the one to go on with."""
     learner: Annotated[
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
@@ -41,7 +45,7 @@ class Train:
     """Who learns: ppo (default), ars, es; realworthy show learners. Its settings are
     options as well: with --learner NAME, --help lists them."""
     start_from: Annotated[
-        str, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
+        str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
     ] = ""
     """The folder of a run, whose weights are the first ones."""
     twin: TwinName = ""
@@ -196,6 +200,7 @@ class Train:
             raise
 
     def _resume(self, seed: int, follow: "Callable[[Progress], None]") -> "Training":
+        from realworthy.artefacts import is_vacant
         from realworthy.errors import RealworthyError
         from realworthy.learning.runs import RunFolder
         from realworthy.learning.train import resume, train
@@ -203,7 +208,8 @@ class Train:
 
         is_one = self.seeds == 1
         folder = self.output if is_one else self.output / _name(seed)
-        if not is_one and self.output.is_dir() and not folder.exists():
+        is_missing = not is_one and self.output.is_dir() and not folder.exists()
+        if is_missing or (folder.is_dir() and is_vacant(folder)):  # killed at once
             return train(self._settings(seed), output=folder, follow=follow)
         began = RunFolder(folder).read_settings(TrainSettings)
         if began.task != self.task:

@@ -6,7 +6,13 @@ from typing import Annotated
 
 import tyro
 
-from realworthy.cli.arguments import ImporterName, MoreRecordings, TwinToUse
+from realworthy.cli.arguments import (
+    BaseName,
+    ImporterName,
+    MoreRecordings,
+    Role,
+    TwinToUse,
+)
 from realworthy.cli.numbers import AnyCount, AnySeconds
 
 
@@ -20,11 +26,16 @@ class View:
     twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
     policy: Annotated[
-        Path | None, tyro.conf.arg(metavar="POLICY", help_behavior_hint="")
+        Path | None,
+        Role.READ,
+        tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ] = None
     """A .onnx file that acts; its task judges it where the twin can do that task."""
     recording: MoreRecordings = ()
     """Recordings to replay beside what was measured."""
+    base: BaseName = ""
+    """What of the robot floats, where the twin does not know: free lets go a robot
+    that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of foreign recordings; realworthy show importers lists them."""
     task: Annotated[
@@ -41,12 +52,13 @@ class View:
     def run(self) -> int:
         from realworthy.recordings import load_recordings
         from realworthy.reports.view import view
+        from realworthy.twins import load_twin
 
         found = ()
         if self.recording:
             found = load_recordings(list(self.recording), self.importer)
         view(
-            self.twin,
+            load_twin(self.twin, base=self.base),
             policy=self.policy,
             recordings=found,
             task=self.task,

@@ -1,10 +1,11 @@
 """Deployment: what may reach a motor, and everything that happens when it may not.
 
 `CommandFilter` bounds every command, `Watchdogs` judge every measurement, `Machine`
-says which phase a trial is in, `Loop` keeps the beat, and `deploy` runs a policy on a
-`Robot` through all of them, one recording per trial. Guards do not raise: they return a
-`Decision` with its reason, and the safe answer is the default. `mrac` adapts a joint's
-drive while it runs.
+says which phase a trial is in, `Loop` keeps the beat. `Guarded.step` joins them and is
+the one place from which a `Robot` is written to; `run_session` is the one way out. On
+them stand `deploy` (trials of a policy), `follow` (a motion) and `play` and `drive`
+(commands as they are). Guards do not raise: they return a `Decision` with its reason,
+and the safe answer is the default. `mrac` adapts a joint's drive while it runs.
 
 Here do not live transports (`robots`), policies (`policies`) or stand-in robots
 (`realities`). Needs neither torch nor mujoco. May import: `parameters`, `recordings`,
@@ -14,13 +15,16 @@ Here do not live transports (`robots`), policies (`policies`) or stand-in robots
 from realworthy.deployment.decision import Decision, Verdict
 from realworthy.deployment.drives import Drives, make_drives
 from realworthy.deployment.filter import CommandFilter, Filtered, FilterSettings
+from realworthy.deployment.follow import Followed, follow
 from realworthy.deployment.guarded import Guarded, GuardSettings
 from realworthy.deployment.keeping import TrialResult
 from realworthy.deployment.loop import Jitter, Loop, RealTimeSettings, real_time
+from realworthy.deployment.play import GuardStop, drive, play
 from realworthy.deployment.runtime import Deployment, DeploySettings, deploy
+from realworthy.deployment.session import Ended, Outcome, run_session
 from realworthy.deployment.staging import StagingSettings
 from realworthy.deployment.state_machine import Machine, Phase
-from realworthy.deployment.trial import Outcome, TrialSettings
+from realworthy.deployment.trial import TrialSettings
 from realworthy.deployment.watchdogs import Watchdogs, WatchdogSettings
 
 __all__ = [
@@ -29,9 +33,12 @@ __all__ = [
     "DeploySettings",
     "Deployment",
     "Drives",
+    "Ended",
     "FilterSettings",
     "Filtered",
+    "Followed",
     "GuardSettings",
+    "GuardStop",
     "Guarded",
     "Jitter",
     "Loop",
@@ -46,6 +53,10 @@ __all__ = [
     "WatchdogSettings",
     "Watchdogs",
     "deploy",
+    "drive",
+    "follow",
     "make_drives",
+    "play",
     "real_time",
+    "run_session",
 ]

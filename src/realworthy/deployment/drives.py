@@ -1,7 +1,7 @@
 """Everything that bounds a command, per number of it, in the robot's own order."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from realworthy.errors import RealworthyError
 from realworthy.policies import Contract
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import RobotInfo
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
 _UNSTATED_SPEED = 2 * np.pi
@@ -27,7 +27,8 @@ class Drives:
     """
 
     commands: tuple[str, ...]
-    kind: CommandKind
+    kind: CommandKind | None
+    """Of all commands; None where they differ."""
     joints: tuple[int, ...]
     """Place of the driven joint among the robot's; −1 where none is known."""
     command_lower: Floats
@@ -45,8 +46,21 @@ class Drives:
     kp: Floats
     kd: Floats
     """Gains of a position drive [N·m/rad, N·m·s/rad]; 0 where nobody knows."""
+    kinds: tuple[CommandKind, ...] = ()
+    """Of each command, where they differ."""
+    is_position: NDArray[np.bool_] = field(init=False)
+    """Which commands are positions."""
+    is_driven: NDArray[np.bool_] = field(init=False)
+    """Which commands drive a joint that is known."""
 
     def __post_init__(self) -> None:
+        kinds = (self.kind,) * len(self.commands) if self.kind else self.kinds
+        if len(kinds) != len(self.commands):
+            raise RealworthyError("Every command needs a kind.")
+        object.__setattr__(self, "kinds", kinds)
+        positions = np.array([kind == "position" for kind in kinds])
+        object.__setattr__(self, "is_position", positions)
+        object.__setattr__(self, "is_driven", np.array(self.joints) >= 0)
         for name in ("speed", "acceleration", "torque"):
             if not (getattr(self, name) > 0).all():
                 raise RealworthyError(f"A limit of {name} must be above 0.")
@@ -65,6 +79,11 @@ class Drives:
     @property
     def _range(self) -> tuple[Floats, Floats]:
         return self.command_lower, self.command_upper
+
+    @property
+    def can_hold(self) -> bool:
+        """Whether no drive is one of torque or voltage: those follow no place."""
+        return not {"torque", "voltage"} & set(self.kinds)
 
     def of_joints(self, values: Floats) -> Floats:
         """(commands,) of (joints,) measurements; 0 where no joint is driven."""
@@ -87,8 +106,8 @@ def make_drives(
     info: RobotInfo,
     limits: Limits | None = None,
     *,
-    kp: dict[str, float] | None = None,
-    kd: dict[str, float] | None = None,
+    kp: Mapping[str, float] | None = None,
+    kd: Mapping[str, float] | None = None,
     kind: CommandKind | None = None,
 ) -> Drives:
     """The drives of a robot with some limits and gains by joint; no limit where none.
@@ -101,7 +120,7 @@ def make_drives(
             f"Robot '{info.name}' takes commands of several kinds.",
             hint="Guards need one kind: position, velocity, torque or voltage.",
         )
-    names = [find_joint(signal, info.joints) for signal in info.commands]
+    names = tuple(find_joint(signal, info.joints) for signal in info.commands)
     if kind == "position" and "" in names:
         unknown = info.commands[names.index("")]
         raise RealworthyError(
@@ -109,6 +128,23 @@ def make_drives(
             "know where a drive of positions is.",
             hint=f"Name commands like their joints: {info.joints[0]}.command.",
         )
+    kinds = (kind,) * len(names)
+    return assign_drives(info, names, kinds, limits, kp=kp or {}, kd=kd or {})
+
+
+def assign_drives(
+    info: RobotInfo,
+    joints: Sequence[str],
+    kinds: Sequence[CommandKind],
+    limits: Limits | None,
+    *,
+    kp: Mapping[str, float],
+    kd: Mapping[str, float],
+) -> Drives:
+    """Drives of commands of given kinds, each of a joint by name; empty: of none known.
+
+    Nothing but the robot's own range bounds a drive whose joint is not known.
+    """
     known = () if limits is None else limits.joints
 
     def pick(what: str, default: float) -> Floats:
@@ -118,17 +154,15 @@ def make_drives(
                 values[known.index(name)]
                 if values is not None and name in known
                 else default
-                for name in names
+                for name in joints
             ]
         )
 
-    def gains(of: dict[str, float] | None) -> Floats:
-        return np.array([(of or {}).get(name, 0.0) for name in names])
-
     return Drives(
         commands=info.commands,
-        kind=kind,
-        joints=tuple(info.joints.index(n) if n else -1 for n in names),
+        kind=kinds[0] if len(set(kinds)) == 1 else None,
+        kinds=tuple(kinds),
+        joints=tuple(info.joints.index(n) if n else -1 for n in joints),
         command_lower=info.command_lower,
         command_upper=info.command_upper,
         lower=pick("lower", -np.inf),
@@ -136,8 +170,8 @@ def make_drives(
         speed=pick("speed", np.inf),
         acceleration=pick("acceleration", np.inf),
         torque=pick("torque", np.inf),
-        kp=gains(kp),
-        kd=gains(kd),
+        kp=np.array([kp.get(name, 0.0) for name in joints]),
+        kd=np.array([kd.get(name, 0.0) for name in joints]),
     )
 
 

@@ -31,9 +31,15 @@ from numpy.typing import NDArray
 from realworthy.deployment.decision import FINE, Decision, Verdict
 from realworthy.deployment.drives import Drives
 from realworthy.errors import RealworthyError
+from realworthy.recordings.sidecar import CommandKind
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]
+STAGES = ("rate", "tracking", "torque", "speed", "position")
+"""In the order in which they act."""
+_UNKNOWN_GAINS = 0.1
+"""[rad] that a position drive may be told to go from where it is, where its gains are
+not known: a stiff servo's whole torque, a soft one's tenth."""
 _FADE = 0.25
 """Share of the largest speed over which a torque that speeds up is faded out."""
 
@@ -114,8 +120,13 @@ class CommandFilter:
             return _fault("finite", "an action or a measurement is not a number")
         if not 0 < speed_share <= 1:
             return _fault("filter", f"a stage of speed is {speed_share:g}")
-        with np.errstate(all="ignore"):  # what overflows fails the check below
+        with np.errstate(all="ignore"):  # what overflows fails the checks below
             stages = self._bound(q, dq, speed_share, widen)
+        for name, ends in stages.items():
+            # ∞/∞ of an absurd measurement: no comparison with NaN may let a command
+            # pass.
+            if any(np.isnan(end).any() for end in ends):
+                return _fault("finite", f"the limit of {name} cannot be computed")
         command, acted = np.array(target, dtype=np.float64), []
         for name, (low, high) in stages.items():
             cut = np.minimum(np.maximum(command, low), high)
@@ -124,12 +135,15 @@ class CommandFilter:
             command = cut
         for name, (low, high) in stages.items():
             if not ((low <= command) & (command <= high)).all():
-                worst = int(np.argmax(np.maximum(low - command, command - high)))
+                outside = ~((low <= command) & (command <= high))
+                worst = int(np.argmax(outside))
                 return _fault(
                     "contradiction",
                     f"{self.drives.commands[worst]}: no command keeps the limit of "
                     f"{name} and those after it",
                 )
+        if not np.isfinite(command).all():
+            return _fault("finite", "a command would not be a number")
         for name in acted:
             self.counts[name] = self.counts.get(name, 0) + 1
         self._last = command
@@ -138,11 +152,37 @@ class CommandFilter:
     def _bound(
         self, q: Floats, dq: Floats, speed_share: float, widen: Bounds | None
     ) -> dict[str, Bounds]:
-        if self.drives.kind == "position":
+        """Stage → interval of each command, in order; endless where a stage has
+        none."""
+        kinds = self.drives.kinds
+        if len(set(kinds)) == 1:
+            return self._bound_kind(kinds[0], q, dq, speed_share, widen)
+        endless = np.full(len(kinds), np.inf)
+        stages: dict[str, Bounds] = dict.fromkeys(STAGES, (-endless, endless))
+        for kind in dict.fromkeys(kinds):
+            own = np.array([each == kind for each in kinds])
+            bounds = self._bound_kind(kind, q, dq, speed_share, widen)
+            for name, (low, high) in bounds.items():
+                others = stages[name]
+                stages[name] = (
+                    np.where(own, low, others[0]),
+                    np.where(own, high, others[1]),
+                )
+        return stages
+
+    def _bound_kind(
+        self,
+        kind: CommandKind,
+        q: Floats,
+        dq: Floats,
+        speed_share: float,
+        widen: Bounds | None,
+    ) -> dict[str, Bounds]:
+        if kind == "position":
             return self._bound_positions(q, dq, speed_share, widen)
-        if self.drives.kind == "velocity":
+        if kind == "velocity":
             return self._bound_velocities(q, speed_share, widen)
-        return self._bound_efforts(q, dq, speed_share, widen)
+        return self._bound_efforts(kind, q, dq, speed_share, widen)
 
     def _bound_positions(
         self, q: Floats, dq: Floats, speed_share: float, widen: Bounds | None
@@ -153,12 +193,13 @@ class CommandFilter:
         soft = drives.kp > 0
         gain = np.where(soft, drives.kp, 1.0)
         reach = np.where(soft, drives.torque / gain, np.inf)
-        window = np.where(np.isfinite(reach), reach, 0.1)
+        window = np.where(np.isfinite(reach), reach, _UNKNOWN_GAINS)
         if self.settings.tracking is not None:
             window = np.minimum(reach, self.settings.tracking)
+        window = np.where(drives.is_driven, window, np.inf)
         lean = np.where(soft, drives.kd * dq / gain, 0.0)
         low, high = self._soft(widen)
-        margin = dq**2 / (2 * drives.acceleration)
+        margin = _stopping_distance(dq, drives.acceleration)
         low = np.where(dq < 0, low + margin, low)
         high = np.where(dq > 0, high - margin, high)
         return {
@@ -191,26 +232,32 @@ class CommandFilter:
         }
 
     def _bound_efforts(
-        self, q: Floats, dq: Floats, speed_share: float, widen: Bounds | None
+        self,
+        kind: CommandKind,
+        q: Floats,
+        dq: Floats,
+        speed_share: float,
+        widen: Bounds | None,
     ) -> dict[str, Bounds]:
         drives = self.drives
         low, high = drives.command_lower, drives.command_upper
-        if drives.kind == "torque":
+        if kind == "torque":
             low, high = np.maximum(low, -drives.torque), np.minimum(high, drives.torque)
         most = speed_share * drives.speed
         fade = np.where(np.isfinite(most), _FADE * most, 1.0)
         up = np.where(np.isfinite(most), np.clip((most - dq) / fade, 0.0, 1.0), 1.0)
         down = np.where(np.isfinite(most), np.clip((most + dq) / fade, 0.0, 1.0), 1.0)
         soft_low, soft_high = self._soft(widen)
-        margin = dq**2 / (2 * drives.acceleration)
-        at_high = q + np.where(dq > 0, margin, 0.0) >= soft_high
-        at_low = q - np.where(dq < 0, margin, 0.0) <= soft_low
+        margin = _stopping_distance(dq, drives.acceleration)
+        # Asked so that NaN is no: only what is surely within may be driven outwards.
+        below = q + np.where(dq > 0, margin, 0.0) < soft_high
+        above = q - np.where(dq < 0, margin, 0.0) > soft_low
         return {
             "torque": (low, high),
             "speed": (_share(down, low), _share(up, high)),
             "position": (
-                np.where(at_low, np.maximum(low, 0.0), low),
-                np.where(at_high, np.minimum(high, 0.0), high),
+                np.where(above, low, np.maximum(low, 0.0)),
+                np.where(below, high, np.minimum(high, 0.0)),
             ),
         }
 
@@ -251,6 +298,12 @@ class Activations:
                     f"{self.settings.window:g} s",
                 )
         return FINE
+
+
+def _stopping_distance(velocity: Floats, acceleration: Floats) -> Floats:
+    """q̇²/(2a); 0 where nothing bounds the deceleration, also of absurd speeds."""
+    distance = velocity**2 / (2 * acceleration)
+    return np.where(np.isinf(acceleration), 0.0, distance)
 
 
 def _stoppable(distance: Floats, acceleration: Floats, period: float) -> Floats:

@@ -1,8 +1,9 @@
 """One guarded connection to a robot: every command passes the same gate.
 
-`Guarded.step` is the only place from which deployment writes to a robot. It reads,
-lets the watchdogs judge, asks for a target, filters it, and sends what is left; on a
-fault it sends nothing, brakes and says why.
+`Guarded.step` is the only place from which anything writes to a robot: trials of a
+policy, motions that are recorded, experiments on a bench. It reads, lets the watchdogs
+judge, asks for a target, filters it, and sends what is left; on a fault it sends
+nothing, brakes and says why.
 """
 
 from collections.abc import Callable
@@ -11,23 +12,30 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import Decision, Verdict, worst
+from realworthy.deployment.decision import FINE, Decision, Verdict, worst
 from realworthy.deployment.drives import Drives
-from realworthy.deployment.filter import Activations, CommandFilter, FilterSettings
+from realworthy.deployment.filter import (
+    Activations,
+    CommandFilter,
+    Filtered,
+    FilterSettings,
+)
 from realworthy.deployment.log import Entry, Log
 from realworthy.deployment.loop import Loop
 from realworthy.deployment.signals import EmergencyStop
 from realworthy.deployment.state_machine import Machine, Phase
 from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
-from realworthy.robots import Command, Robot, State
-from realworthy.robots.clock import Clock
-from realworthy.robots.guard import Limits
+from realworthy.robots import Command, Mode, Robot, State
+from realworthy.robots.clock import Clock, find_clock
+from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
 Choose = Callable[[State], Floats]
 """From a measurement to the commands that somebody would like to send."""
 _HELD = 0.5
 """[s] after which a hold that does not end becomes damping."""
+_PUSH = 0.05
+"""Share of a drive's largest effort from which it must show in some measurement."""
 _ATTEMPTS = 4
 """Times that braking is tried where the driver itself fails."""
 
@@ -48,13 +56,18 @@ class Guarded:
         robot: Robot,
         drives: Drives,
         period: float,
-        clock: Clock,
+        clock: Clock | None = None,
         settings: GuardSettings | None = None,
         *,
         limits: Limits | None = None,
+        log: Log | None = None,
     ) -> None:
-        """`limits` are those of the hardware; by default what bounds commands."""
+        """`limits` are those of the hardware; by default what bounds commands.
+
+        `clock` is by default the machine's, or that of a robot which steps its time.
+        """
         settings = settings or GuardSettings()
+        clock = clock or find_clock(robot)
         self.robot, self.drives, self.clock, self.period = robot, drives, clock, period
         self.machine = Machine()
         self.loop = Loop(period, clock)
@@ -65,17 +78,24 @@ class Guarded:
             period,
             settings.watchdogs,
         )
-        self.log = Log()
+        self.log = log or Log(robot.info)
+        self.braked = 0
+        """Steps in which the robot braked by itself though it was commanded."""
         self.deviation: Floats | None = None
         """Of the last observation from training, in standard deviations."""
         self.beat: Callable[[], float | None] = lambda: None
         """[s] since the operator was last heard; None where nobody has to be."""
+        ends = np.maximum(drives.command_upper, -drives.command_lower)
+        self._strongest = np.minimum(ends, drives.torque)
         self._activations = Activations(period, settings.filter)
         self.is_slowed = False
         """Whether the operator asked for less speed than the policy may use."""
         self.interruption: KeyboardInterrupt | None = None
         """What the operator pressed while braking went on."""
         self._sequence = 0
+        self._follows = False
+        """Whether the robot has followed a command yet: until then it brakes
+        rightly."""
         self._held_since: float | None = None
 
     def connect(self) -> State:
@@ -88,9 +108,8 @@ class Guarded:
 
     def start_from(self, state: State) -> None:
         """What is followed already: where the robot is, or nothing."""
-        is_position = self.drives.kind == "position"
         at = self.drives.of_joints(state.position)
-        self.filter.reset(at if is_position else np.zeros(self.drives.width))
+        self.filter.reset(np.where(self.drives.is_position, at, 0.0))
 
     def step(
         self,
@@ -98,11 +117,13 @@ class Guarded:
         *,
         speed_share: float = 1.0,
         is_policy: bool = False,
+        expected: tuple[str, ...] = (),
         rest: Floats | None = None,
     ) -> Decision:
         """One beat: GO where a command was sent; from DAMP on the robot brakes.
 
-        `is_policy` adds what only a policy is held to: it must not lean on its limits.
+        `is_policy` adds what a policy or a planned motion is held to: it must not lean
+        on its limits, but for those of the `expected` stages.
         `rest` (joints,) is where a robot lay that is led back, be it out of range.
         """
         beat = self.loop.wait()
@@ -115,6 +136,7 @@ class Guarded:
             now=read,
             state=state,
             command=self.filter.last,
+            pushes=self._pushes(),
             overrun=beat.overrun,
             late=beat.late,
             deviation=self.deviation if is_policy else None,
@@ -122,10 +144,12 @@ class Guarded:
         )
         self.watchdogs.rest = rest
         at = None if rest is None else self.drives.of_joints(rest)
+        braking = self._judge_braking(state)
         decision = worst(
             [
                 self.watchdogs.judge(sample),
                 self.watchdogs.judge_following(read, state),
+                self._judge_log(),
             ]
         )
         decision = self._judge_hold(decision, read)
@@ -136,25 +160,27 @@ class Guarded:
         took = self.clock.now() - read
         if took > self.watchdogs.settings.age_trip * self.period:
             reason = f"it took {1e3 * took:.0f} ms to choose a command"
-            return self.fault(Decision(Verdict.DAMP, "policy_time", reason))
-        filtered = self.filter.apply(
-            target,
-            state.position,
-            state.velocity,
-            speed_share=speed_share,
-            widen=None if at is None else (at, at),
-        )
-        if is_policy and not holds:
-            slowed = speed_share < 1 or self.is_slowed
-            expected = ("rate", "speed") if slowed else ()
-            leaning = self._activations.judge(filtered.acted, expected=expected)
-            decision = worst([filtered.decision, leaning, decision])
+            filtered = Filtered(None, Decision(Verdict.DAMP, "policy_time", reason))
         else:
-            decision = worst([filtered.decision, decision])
-        if decision.is_fault or filtered.command is None:
-            return self.fault(decision)
-        self._sequence += 1
-        self.robot.write(Command(sequence=self._sequence, values=filtered.command))
+            filtered = self.filter.apply(
+                target,
+                state.position,
+                state.velocity,
+                speed_share=speed_share,
+                widen=None if at is None else (at, at),
+            )
+        decision = worst([filtered.decision, decision])
+        if is_policy and not holds and filtered.command is not None:
+            slowed = speed_share < 1 or self.is_slowed
+            may = (*expected, *(("rate", "speed") if slowed else ()))
+            leaning = self._activations.judge(filtered.acted, expected=may)
+            decision = worst([leaning, decision])
+        refused = decision.is_fault or filtered.command is None
+        if filtered.command is not None and not refused:
+            self._sequence += 1
+            self.robot.write(Command(sequence=self._sequence, values=filtered.command))
+        else:
+            self.fault(decision)
         self.log.append(
             Entry(
                 read=read,
@@ -163,9 +189,10 @@ class Guarded:
                 phase=self.machine.phase,
                 state=state,
                 target=target,
-                command=filtered.command,
+                command=None if refused else filtered.command,
                 acted=filtered.acted,
                 verdict=decision.verdict,
+                braking=braking,
             )
         )
         return decision
@@ -198,11 +225,31 @@ class Guarded:
             self.machine.change(Phase.STOPPED, self.clock.now(), reason)
         return failure
 
+    def _judge_braking(self, state: State) -> bool:
+        """Whether the robot brakes by itself now; such steps are counted."""
+        self._follows |= state.mode is Mode.RUN
+        braking = self._follows and state.mode is Mode.DAMP
+        self.braked += braking
+        return braking
+
+    def _pushes(self) -> bool:
+        """Whether an effort was sent last that is more than what friction may hold."""
+        if self.filter.last is None or self.drives.can_hold:
+            return False
+        share = np.abs(self.filter.last) > _PUSH * self._strongest
+        return bool((share & ~self.drives.is_position).any())
+
+    def _judge_log(self) -> Decision:
+        """A robot does not move on where what it does cannot be kept."""
+        failure = self.log.journal.failure
+        if failure is None:
+            return FINE
+        reason = f"what happens cannot be kept: {failure.strerror}"
+        return Decision(Verdict.DAMP, "disk", reason)
+
     def _hold(self) -> Floats:
         assert self.filter.last is not None
-        if self.drives.kind == "position":
-            return self.filter.last
-        return np.zeros(self.drives.width)
+        return np.where(self.drives.is_position, self.filter.last, 0.0)
 
     def _judge_hold(self, decision: Decision, now: float) -> Decision:
         """A hold that lasts, or that a drive without a place to hold cannot do."""
@@ -211,7 +258,6 @@ class Guarded:
             return decision
         if self._held_since is None:
             self._held_since = now
-        cannot = self.drives.kind in ("torque", "voltage")
-        if cannot or now - self._held_since > _HELD:
+        if not self.drives.can_hold or now - self._held_since > _HELD:
             return Decision(Verdict.DAMP, decision.guard, decision.reason)
         return decision

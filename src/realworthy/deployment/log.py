@@ -1,11 +1,11 @@
-"""Everything that happened in a trial, step by step: a recording, and the rest.
+"""Everything that happened in a trial, step by step, on the disk while it happens.
 
-The recording is what a fit needs: measurements and the commands sent then. The rest,
-what the policy saw and said, what the guards did and when, lies beside it in a plain
-`.npz`.
+A journal (`recordings.journal`) takes one row for each step. From it come the
+recording, which is what a fit needs, and a plain `.npz` with the rest: what the policy
+saw and said, what the guards did and when.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from realworthy.artefacts import writing
 from realworthy.deployment.decision import Verdict
+from realworthy.deployment.filter import STAGES
 from realworthy.deployment.state_machine import Phase
 from realworthy.recordings import Recording, Sidecar
+from realworthy.recordings.formats.journal import build_table, make_about
+from realworthy.recordings.journal import Journal
 from realworthy.robots import RobotInfo, State
 
 Floats = NDArray[np.float64]
@@ -23,7 +26,7 @@ _PHASES = tuple(Phase)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Entry:
-    """One step in which a command was sent; times [s] on the loop's clock."""
+    """One step; times [s] on the loop's clock."""
 
     read: float
     sent: float
@@ -31,68 +34,125 @@ class Entry:
     phase: Phase
     state: State
     target: Floats
-    command: Floats
+    command: Floats | None
+    """None where the target was refused and the robot was braked instead."""
     acted: tuple[str, ...]
     verdict: Verdict
+    braking: bool = False
+    """Whether the robot braked by itself though it was commanded."""
 
 
-@dataclass(slots=True)
 class Log:
     """Entries in order, and beside those of a policy what it saw and said."""
 
-    entries: list[Entry] = field(default_factory=list)
-    observations: list[Floats] = field(default_factory=list)
-    actions: list[Floats] = field(default_factory=list)
-    """One for each entry in phase RUN that the policy was asked in."""
+    def __init__(
+        self,
+        info: RobotInfo,
+        journal: Path | None = None,
+        *,
+        sidecar: Sidecar | None = None,
+        observation: int = 0,
+        action: int = 0,
+    ) -> None:
+        """Without a path for the journal everything stays in memory.
+
+        `observation` and `action` are how many numbers a policy sees and says.
+        """
+        joints, commands = len(info.joints), len(info.commands)
+        columns = {
+            **dict.fromkeys(("read", "sent", "late", "state_time"), 1),
+            **dict.fromkeys(("state_sequence", "phase", "verdict", "braking"), 1),
+            **dict.fromkeys(("position", "velocity", "torque"), joints),
+            "others": len(info.other_signals),
+            **dict.fromkeys(("target", "command"), commands),
+            **{f"acted.{stage}": 1 for stage in STAGES},
+            "asked": 1,
+            "observation": observation,
+            "action": action,
+        }
+        about = make_about(
+            info.joints, info.other_signals, info.commands, sidecar or Sidecar()
+        )
+        self.journal = Journal(journal, columns, about)
+        self.last: Entry | None = None
+        """The newest step in which a command was sent."""
+        self.count = 0
+        """Steps in which one was sent."""
+        self.run_from: float | None = None
+        """[s, robot's clock] when the policy took over."""
+        self._keeps_policy = observation > 0
+        self._seen: tuple[Floats, Floats] | None = None
+
+    def note_policy(self, observation: Floats, action: Floats) -> None:
+        """What the policy saw and said in the step that is under way."""
+        if self._keeps_policy:
+            self._seen = np.array(observation), np.array(action)
 
     def append(self, entry: Entry) -> None:
-        self.entries.append(entry)
+        state, seen, self._seen = entry.state, self._seen, None
+        if entry.command is not None:
+            self.last, self.count = entry, self.count + 1
+            if self.run_from is None and entry.phase is Phase.RUN:
+                self.run_from = state.time
+        acted = {f"acted.{stage}": stage in entry.acted for stage in STAGES}
+        self.journal.append(
+            read=entry.read,
+            sent=entry.sent,
+            late=entry.late,
+            state_time=state.time,
+            state_sequence=state.sequence,
+            phase=_PHASES.index(entry.phase),
+            verdict=entry.verdict,
+            braking=entry.braking,
+            position=state.position,
+            velocity=state.velocity,
+            torque=state.torque,
+            others=state.others,
+            target=entry.target,
+            command=np.nan if entry.command is None else entry.command,
+            asked=seen is not None,
+            observation=np.nan if seen is None else seen[0],
+            action=np.nan if seen is None else seen[1],
+            **acted,
+        )
 
-    def to_recording(self, info: RobotInfo, sidecar: Sidecar) -> Recording | None:
+    def to_recording(
+        self, sidecar: Sidecar, phase: Phase | None = None
+    ) -> Recording | None:
         """Rows of new measurements, each with the command sent then; None: too few.
 
-        Where the robot sent nothing new between two commands, the first of them is
-        the row's.
+        Of all phases, or of one.
         """
-        rows: list[Entry] = []
-        for entry in self.entries:
-            if not rows or entry.state.time > rows[-1].state.time:
-                rows.append(entry)
-        if len(rows) < 2:
+        rows = self.journal.read()
+        if phase is not None:
+            kept = rows["phase"][:, 0] == _PHASES.index(phase)
+            rows = {name: values[kept] for name, values in rows.items()}
+        table = build_table(self.journal.about, rows)
+        if table is None:
             return None
-        signals: dict[str, Floats] = {}
-        for name in ("position", "velocity", "torque"):
-            values = np.array([getattr(row.state, name) for row in rows])
-            signals |= {f"{j}.{name}": values[:, i] for i, j in enumerate(info.joints)}
-        others = np.array([row.state.others for row in rows])
-        signals |= {s: others[:, i] for i, s in enumerate(info.other_signals)}
-        commands = np.array([row.command for row in rows])
-        signals |= {s: commands[:, i] for i, s in enumerate(info.commands)}
-        time = np.array([row.state.time for row in rows])
-        return Recording(time=time, signals=signals, sidecar=sidecar)
+        time = table.pop("time")
+        return Recording(time=time, signals=table, sidecar=sidecar)
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
         """Arrays by name; docs/deploy.md lists them."""
-        entries = self.entries
-        stages = sorted({stage for entry in entries for stage in entry.acted})
+        rows = self.journal.read()
+        sent = np.isfinite(rows["command"]).all(axis=1)
+        asked = rows["asked"][:, 0] == 1
+        plain = ("read", "sent", "late", "state_time", "state_sequence")
+        vectors = ("position", "velocity", "torque", "others", "target", "command")
+        phases, verdicts = rows["phase"][sent, 0], rows["verdict"][sent, 0]
         arrays = {
-            "read": np.array([e.read for e in entries]),
-            "sent": np.array([e.sent for e in entries]),
-            "late": np.array([e.late for e in entries]),
-            "state_time": np.array([e.state.time for e in entries]),
-            "state_sequence": np.array([e.state.sequence for e in entries]),
-            "phase": np.array([e.phase.value for e in entries], dtype="U16"),
-            "verdict": np.array([e.verdict.name for e in entries], dtype="U8"),
-            "position": np.array([e.state.position for e in entries]),
-            "velocity": np.array([e.state.velocity for e in entries]),
-            "torque": np.array([e.state.torque for e in entries]),
-            "others": np.array([e.state.others for e in entries]),
-            "target": np.array([e.target for e in entries]),
-            "command": np.array([e.command for e in entries]),
-            "observation": np.array(self.observations),
-            "action": np.array(self.actions),
+            **{name: rows[name][sent, 0] for name in plain},
+            "phase": np.array([_PHASES[int(k)].value for k in phases], dtype="U16"),
+            "verdict": np.array([Verdict(int(k)).name for k in verdicts], dtype="U8"),
+            "braking": rows["braking"][sent, 0] == 1,
+            **{name: rows[name][sent] for name in vectors},
+            **{name: rows[name][asked] for name in ("observation", "action")},
         }
-        for stage in stages:
-            arrays[f"acted.{stage}"] = np.array([stage in e.acted for e in entries])
+        for stage in STAGES:
+            acted = rows[f"acted.{stage}"][sent, 0] == 1
+            if acted.any():
+                arrays[f"acted.{stage}"] = acted
+        arrays["state_sequence"] = arrays["state_sequence"].astype(np.int64)
         with writing(path, overwrite=overwrite) as part, open(part, "wb") as file:
             np.savez_compressed(file, **arrays)  # pyright: ignore

@@ -25,6 +25,9 @@ def move_to(guarded: Guarded, pose: Floats, *, least: float) -> Decision:
     """
     guarded.machine.change(Phase.MOVE_TO_DEFAULT, guarded.clock.now())
     state = guarded.robot.read()
+    decision = guarded.watchdogs.judge_rest(state)
+    if decision.is_fault:
+        return guarded.fault(decision)
     begin = guarded.drives.of_joints(state.position)
     if guarded.filter.last is not None and guarded.drives.kind == "position":
         begin = guarded.filter.last

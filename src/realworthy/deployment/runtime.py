@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
-from realworthy.artefacts import check_free, make_folder
+from realworthy.artefacts import check_free, locked_folder
+from realworthy.deployment.decision import FINE, Decision
 from realworthy.deployment.drives import Drives, build_drives
 from realworthy.deployment.guarded import Guarded, GuardSettings
 from realworthy.deployment.keeping import (
@@ -17,23 +17,18 @@ from realworthy.deployment.keeping import (
     keep_trial,
     trial_paths,
 )
+from realworthy.deployment.log import Log
 from realworthy.deployment.loop import Jitter, RealTimeSettings, pool, real_time
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.preflight import Check, WiggleSettings, check_states, wiggle
-from realworthy.deployment.signals import EmergencyStop, holding_signals
+from realworthy.deployment.session import Outcome, run_session
 from realworthy.deployment.staging import Staging, StagingSettings
-from realworthy.deployment.trial import (
-    Outcome,
-    TrialSettings,
-    find_pose,
-    leave,
-    run_trial,
-    stop_now,
-)
+from realworthy.deployment.trial import TrialSettings, find_pose, run_trial
 from realworthy.errors import RealworthyError
 from realworthy.policies import Pilot, Policy
+from realworthy.recordings.journal import make_way
 from realworthy.robots import Robot
-from realworthy.robots.clock import Clock, MonotonicClock
+from realworthy.robots.clock import Clock
 
 Confirm = Callable[[str], bool]
 """Asks a person; whether the answer was yes."""
@@ -77,7 +72,9 @@ class Deployment:
     @property
     def is_clean(self) -> bool:
         """Whether everything was allowed to happen and did."""
-        good = all(trial.outcome is Outcome.DONE for trial in self.trials)
+        good = all(
+            trial.outcome is Outcome.DONE and not trial.braked for trial in self.trials
+        )
         checked = all(check.passed for check in self.checks)
         return good and checked and not self.declined and bool(self.trials)
 
@@ -98,10 +95,10 @@ def deploy(
     """Runs guarded trials; `folder` gets `trial_1.npz`, `trial_1.log.npz`, …
 
     `confirm` asks a person before first trials; None goes on without asking, for tests
-    and stand-ins. `clock` is the machine's; a stand-in in this process needs a
-    `SteppedClock`. `heartbeat` says how long ago [s] the operator was last heard; None:
-    nobody has to be. Errors and Ctrl-C are raised again once the robot brakes and the
-    trial is saved.
+    and stand-ins. `clock` is by default the machine's, or that of a stand-in in this
+    process. `heartbeat` says how long ago [s] the operator was last heard; None: nobody
+    has to be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are
+    raised again once the robot brakes and the trial is saved.
     """
     settings = settings or DeploySettings()
     folder = Path(folder)
@@ -111,9 +108,7 @@ def deploy(
     pilot = Pilot(policy, info)
     pilot.set_inputs(inputs or {})
     drives = build_drives(contract, info, speed=settings.speed)
-    clock = clock or MonotonicClock()
     staging = Staging(settings.staging)
-    make_folder(folder)
     checks: list[Check] = []
     trials: list[TrialResult] = []
     lates: list[Guarded] = []
@@ -125,9 +120,9 @@ def deploy(
             f"No limit of speed is known for {', '.join(free)}: first trials do not"
             f" slow {them}. Give --speed."
         )
-    with real_time(settings.real_time) as refused:
+    with locked_folder(folder), real_time(settings.real_time) as refused:
 
-        def guard() -> Guarded:
+        def guard(log: Log | None = None) -> Guarded:
             guarded = Guarded(
                 robot,
                 drives,
@@ -135,6 +130,7 @@ def deploy(
                 clock,
                 settings.guards,
                 limits=build_drives(contract, info).limits(info),
+                log=log,
             )
             guarded.is_slowed = settings.speed is not None
             guarded.beat = heartbeat or guarded.beat
@@ -153,16 +149,20 @@ def deploy(
             if not _agrees(confirm, staging, wish):
                 declined = True
                 break
-            guarded = guard()
+            notes = {"policy_sha256": fingerprint, "operator": settings.notes}
+            sidecar = describe_trial(policy, info, share, notes)
+            journal = trial_paths(folder, number)[-1]
+            make_way(journal)
+            log = Log(
+                info,
+                journal,
+                sidecar=sidecar,
+                observation=contract.width,
+                action=contract.action.width,
+            )
+            guarded = guard(log)
             ended = run_trial(guarded, pilot, settings.trial, speed_share=share)
             lates.append(guarded)
-            sidecar = describe_trial(policy, info, guarded, ended, share)
-            notes = {
-                "policy_sha256": fingerprint,
-                "operator": settings.notes,
-                **sidecar.notes,
-            }
-            sidecar = msgspec.structs.replace(sidecar, notes=notes)
             result = keep_trial(
                 guarded, ended, share, folder, number, sidecar, overwrite
             )
@@ -188,21 +188,21 @@ def _check_robot(
     """Looks at the robot, moves its joints a little, and brakes in any case."""
     pose = find_pose(guarded, pilot)
     checks: list[Check] = []
-    with holding_signals() as signals:
-        try:
-            with signals.let_in():
-                guarded.connect()
-                checks += check_states(guarded)
-                if settings.wiggles and all(check.passed for check in checks):
-                    guarded.start_from(guarded.robot.read())
-                    checks += _wiggle(guarded, pose, settings)
-        except EmergencyStop:
-            stop_now(guarded)
-            raise
-        finally:
-            leave(guarded, None, settings.trial.move_seconds, signals)
-        if (error := guarded.interruption or signals.to_error()) is not None:
-            raise error
+
+    def look() -> Decision:
+        checks.extend(check_states(guarded))
+        if settings.wiggles and all(check.passed for check in checks):
+            guarded.start_from(guarded.robot.read())
+            checks.extend(_wiggle(guarded, pose, settings))
+        return FINE
+
+    ended = run_session(guarded, look)
+    if ended.error is not None:
+        raise ended.error
+    if ended.outcome is Outcome.STOPPED or (
+        ended.reason and all(check.passed for check in checks)
+    ):
+        checks.append(Check("robot", False, ended.reason))
     return checks
 
 
@@ -242,5 +242,7 @@ def _check(settings: DeploySettings, folder: Path, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise RealworthyError(f"'{folder}' is a file, not a folder.")
     for number in range(1, settings.trials + 1):
-        for path in trial_paths(folder, number):
+        *kept, journal = trial_paths(folder, number)
+        for path in kept:
             check_free(path, overwrite=overwrite)
+        check_free(journal, overwrite=True)

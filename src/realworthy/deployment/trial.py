@@ -1,21 +1,15 @@
-"""One trial: from off to off, whatever happens in between.
+"""One trial of a policy: PASSIVE, MOVE_TO_DEFAULT, HOLD, RUN, and the way out."""
 
-PASSIVE, MOVE_TO_DEFAULT, HOLD, RUN, and then, in every case: back to the safe pose if
-the robot can still be led there, and braking. Faults end a trial with their reason;
-exceptions and Ctrl-C pass the same way out and are handed on. Ctrl-\\ stops at once.
-"""
-
-import enum
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import Decision, Verdict
+from realworthy.deployment.decision import Decision
 from realworthy.deployment.guarded import Guarded
 from realworthy.deployment.motions import hold, move_to
-from realworthy.deployment.signals import EmergencyStop, Signals, holding_signals
+from realworthy.deployment.session import Ended, run_session
 from realworthy.deployment.state_machine import Phase
 from realworthy.policies import Contract, Linear, Pilot
 from realworthy.robots import State
@@ -23,21 +17,6 @@ from realworthy.robots import State
 Floats = NDArray[np.float64]
 _WARM_UP = 3
 """Times that a policy is asked before it counts: libraries load, memory is taken."""
-
-
-class Outcome(enum.StrEnum):
-    """How a trial ended."""
-
-    DONE = "done"
-    """It ran its time."""
-    FAULT = "fault"
-    """A guard ended it."""
-    STOPPED = "stopped"
-    """Emergency stop; a person must reset it."""
-    INTERRUPTED = "interrupted"
-    """Ctrl-C or SIGTERM."""
-    ERROR = "error"
-    """Something raised."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,17 +31,6 @@ class TrialSettings:
     """Of rest before the policy runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a trial ended, why, and what it left for whoever called."""
-
-    outcome: Outcome
-    reason: str
-    error: BaseException | None = None
-    retreated: bool = False
-    """Whether the robot was led back to its safe pose."""
-
-
 def run_trial(
     guarded: Guarded, pilot: Pilot, settings: TrialSettings, *, speed_share: float
 ) -> Ended:
@@ -71,71 +39,12 @@ def run_trial(
     Nothing is raised: errors and interruptions are in what is returned.
     """
     pose = find_pose(guarded, pilot)
-    ended = Ended(Outcome.DONE, "")
-    with holding_signals() as signals:
-        try:
-            with signals.let_in():
-                decision = _run(guarded, pilot, settings, speed_share, pose)
-            if decision.is_fault:
-                stops = decision.verdict is Verdict.STOP
-                outcome = Outcome.STOPPED if stops else Outcome.FAULT
-                ended = Ended(outcome, decision.reason)
-        except EmergencyStop:
-            ended = Ended(Outcome.STOPPED, stop_now(guarded))
-        except KeyboardInterrupt as error:
-            ended = Ended(Outcome.INTERRUPTED, "interrupted", error)
-        except BaseException as error:
-            ended = Ended(Outcome.ERROR, f"{type(error).__name__}: {error}", error)
-        retreated, failure = leave(guarded, pose, settings.move_seconds, signals)
-        error = ended.error or guarded.interruption or signals.to_error()
-    outcome = ended.outcome
-    if guarded.machine.phase is Phase.STOPPED:
-        outcome, error = Outcome.STOPPED, None
-    elif outcome is Outcome.DONE and failure:
-        outcome = Outcome.FAULT
-    if outcome is Outcome.DONE and error is not None:
-        outcome = Outcome.INTERRUPTED
-    reason = "; ".join(filter(None, [ended.reason, failure]))
-    return Ended(outcome, reason, error, retreated)
-
-
-def leave(
-    guarded: Guarded, pose: Floats | None, seconds: float, signals: Signals
-) -> tuple[bool, str]:
-    """The way out: to the safe pose where that is possible, then braking, always.
-
-    Whether the pose was reached, and what failed. Signals cut in on the way to the
-    pose only, and then the robot brakes at once.
-    """
-    retreated, failure = False, ""
-    try:
-        if pose is not None and guarded.machine.may_follow:
-            with signals.let_in():
-                decision = move_to(guarded, pose, least=seconds)
-            retreated, failure = not decision.is_fault, decision.reason
-    except EmergencyStop:
-        failure = stop_now(guarded)
-    except KeyboardInterrupt as error:
-        guarded.interruption = error
-        failure = "interrupted on the way to the safe pose"
-    except BaseException as error:
-        failure = f"on the way to the safe pose: {error!r}"
-    failed = guarded.brake(stops=guarded.machine.phase is Phase.STOPPED)
-    now = guarded.clock.now()
-    guarded.machine.change(Phase.PASSIVE, now)
-    guarded.machine.change(Phase.OFF, now)
-    try:
-        guarded.robot.close()
-    except BaseException as error:  # it was told to brake already
-        failed = failed or f"closing failed: {error!r}"
-    return retreated, "; ".join(filter(None, [failure, failed]))
-
-
-def stop_now(guarded: Guarded) -> str:
-    """Emergency stop by the operator; the reason."""
-    reason = "emergency stop by the operator"
-    guarded.fault(Decision(Verdict.STOP, "operator", reason))
-    return reason
+    return run_session(
+        guarded,
+        lambda: _run(guarded, pilot, settings, speed_share, pose),
+        pose=pose,
+        retreat_seconds=settings.move_seconds,
+    )
 
 
 def find_pose(guarded: Guarded, pilot: Pilot) -> Floats | None:
@@ -153,7 +62,7 @@ def _run(
     speed_share: float,
     pose: Floats | None,
 ) -> Decision:
-    state = guarded.connect()
+    state = guarded.robot.read()
     for _ in range(_WARM_UP):  # while the robot brakes: a first time may take long
         pilot.act(state)
     if pose is not None:
@@ -162,8 +71,7 @@ def _run(
             return decision
     still = np.zeros(guarded.drives.width) if pose is None else pose
     # A drive of torque has nothing to hold with: it brakes until the policy runs.
-    can_hold = guarded.drives.kind in ("position", "velocity")
-    seconds = settings.hold_seconds if can_hold else 0.0
+    seconds = settings.hold_seconds if guarded.drives.can_hold else 0.0
     decision = hold(guarded, still, seconds=seconds)
     if decision.is_fault:
         return decision
@@ -199,8 +107,7 @@ class _Choosing:
     def __call__(self, state: State) -> Floats:
         pilot, log = self._pilot, self._guarded.log
         commands = pilot.act(state)
-        log.observations.append(np.array(pilot.observation))
-        log.actions.append(np.array(pilot.action))
+        log.note_policy(pilot.observation, pilot.action)
         if self._mean is not None and self._sd is not None:
             seen = pilot.observation[self._judged]
             self._guarded.deviation = (seen - self._mean) / self._sd
@@ -208,8 +115,9 @@ class _Choosing:
 
     def settle(self) -> None:
         """Smoothing goes on from what was sent, not from what was asked."""
-        entry = self._guarded.log.entries[-1]
-        if self._smooths and entry.acted:
+        entry = self._guarded.log.last
+        if self._smooths and entry is not None and entry.acted:
+            assert entry.command is not None
             sent = entry.command[self._order]
             scale = np.where(self._scale == 0, 1.0, self._scale)
             used = (sent - self._offset) / scale

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from realworthy.deployment.decision import FINE, Decision, Verdict, worst
 from realworthy.deployment.freshness import Freshness, Frozen
 from realworthy.robots import Mode, RobotInfo, State
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
 _ROWS = 3
 _SLACK = 0.05
 """[rad] by which a robot that rested outside its range may sag when it is led back."""
+_FAR = 0.5
+"""[rad or m] outside its range from which no robot is led back: a hanging link may rest
+a little beyond a soft limit, an encoder with a wrong zero or a damaged number does so
+by more."""
 _ROUND_TRIP = 0.15
 """[s] within which a command should show in the robot's mode, at the latest."""
 
@@ -31,8 +35,9 @@ class WatchdogSettings:
     """When to warn and when to act."""
 
     age_warn: float = 2.0
+    """[periods] of the newest state's age."""
     age_trip: float = 5.0
-    """Age of the newest state, in control periods."""
+    """Commands that may answer one state, itself included: an age of 4.5 periods."""
     overruns_in_a_row: int = 3
     overrun_share: float = 0.05
     """Of the steps within a second."""
@@ -53,7 +58,8 @@ class WatchdogSettings:
     """[rad] that a joint should have gone, by its own velocity, while its position
     never changed."""
     frozen_for: float = 0.25
-    """[s] for which every measured number is the same while commands change."""
+    """[s] for which every measured number is the same while commands change, or an
+    effort pushes."""
     envelope: float = 8.0
     """Standard deviations of an observation from the training mean."""
     envelope_share: float = 0.1
@@ -72,6 +78,9 @@ class Sample:
     state: State
     command: Floats | None = None
     """The one sent last."""
+    pushes: bool = False
+    """Whether it is an effort that counts: a drive of torque or voltage follows it
+    wherever the joint goes."""
     overrun: bool = False
     late: float = 0.0
     """[s] by which the loop was late."""
@@ -95,7 +104,7 @@ class Watchdogs:
         self.period = period
         self.counts: Counter[str] = Counter()
         """`<guard>.<verdict>` → steps."""
-        self._limits = limits
+        self.limits = limits
         self._places = [info.joints.index(joint) for joint in limits.joints]
         signals = info.other_signals
         self._hot = [i for i, s in enumerate(signals) if s.endswith(".temperature")]
@@ -106,6 +115,7 @@ class Watchdogs:
         self._over: Counter[str] = Counter()
         self._late: deque[bool] = deque(maxlen=max(1, round(1 / period)))
         self._strange: deque[float] = deque(maxlen=max(1, round(0.5 / period)))
+        self._speed_before = np.zeros(len(limits.joints))
         self.rest: Floats | None = None
         """(joints,) where the robot rested at first, be it outside its range."""
         self._damped_since: float | None = None
@@ -120,7 +130,7 @@ class Watchdogs:
         ]
         if not worst(decisions).is_fault:
             decisions += [
-                self._frozen.judge(sample.state, sample.command),
+                self._frozen.judge(sample.state, sample.command, pushes=sample.pushes),
                 *self._judge_limits(sample.state),
                 self._judge_tilt(sample.state),
                 self._judge_overruns(sample.overrun),
@@ -136,6 +146,22 @@ class Watchdogs:
         if state.mode is Mode.STOPPED:
             return Decision(Verdict.STOP, "mode", "the robot is in emergency stop")
         return FINE
+
+    def judge_rest(self, state: State) -> Decision:
+        """Whether a robot may be led away from where it rests at first."""
+        numbers = self._judge_numbers(state)
+        if numbers.is_fault:
+            return numbers
+        limits, q = self.limits, state.position[self._places]
+        outside = np.maximum(limits.lower - q, q - limits.upper)
+        i = int(np.argmax(outside)) if len(outside) else 0
+        if not len(outside) or outside[i] <= _FAR:
+            return FINE
+        joint = limits.joints[i]
+        reason = (
+            f"{joint} is {outside[i]:.3g} rad outside its range: is its zero right?"
+        )
+        return Decision(Verdict.DAMP, "position", reason)
 
     def judge_following(self, now: float, state: State) -> Decision:
         """Trips where the robot brakes though commands are sent: they do not arrive."""
@@ -154,8 +180,10 @@ class Watchdogs:
     def _judge_age(self, sample: Sample) -> Decision:
         age = self.freshness.update(sample.now, sample.state)
         periods = age / self.period
-        if not periods <= self.settings.age_trip:
+        if not periods <= self.settings.age_trip - 0.5:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
+            if math.isinf(age):
+                reason = "the robot's clock jumped, or its stamp is not a number"
             return Decision(Verdict.DAMP, "state_age", reason)
         if periods > self.settings.age_warn:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
@@ -176,18 +204,15 @@ class Watchdogs:
         return FINE
 
     def _judge_limits(self, state: State) -> list[Decision]:
-        limits, places = self._limits, self._places
+        limits, places = self.limits, self._places
         found = []
-        q = state.position[places]
-        for what, values, most in (
-            ("speed", np.abs(state.velocity[places]), limits.speed),
-            (
-                "torque",
-                np.abs(state.torque[places]),
-                self.settings.torque_share * limits.torque,
-            ),
-        ):
-            found.append(self._compare(what, limits.joints, values, most))
+        q, dq = state.position[places], state.velocity[places]
+        ahead = np.abs(dq + _ROWS * (dq - self._speed_before))
+        self._speed_before = dq
+        speed, torque = np.abs(dq), np.abs(state.torque[places])
+        most = self.settings.torque_share * limits.torque
+        found.append(self._compare("speed", limits.joints, speed, limits.speed, ahead))
+        found.append(self._compare("torque", limits.joints, torque, most))
         lower, upper = limits.lower, limits.upper
         if self.rest is not None:
             rest = self.rest[places]
@@ -204,25 +229,35 @@ class Watchdogs:
         return found
 
     def _compare(
-        self, what: str, names: tuple[str, ...], values: Floats, most: Floats
+        self,
+        what: str,
+        names: tuple[str, ...],
+        values: Floats,
+        most: Floats,
+        ahead: Floats | None = None,
     ) -> Decision:
-        """Trips after three rows beyond a limit; warns from a share of it."""
+        """Trips after three rows beyond a limit; warns from a share of it.
+
+        `ahead` are values three rows on: near a limit, a row counts that leads beyond
+        it, so that a joint which falls is not let through while rows are counted.
+        """
         if not len(values):
             return FINE
         beyond = values > most * (1 + 1e-6)
-        self._over[what] = self._over[what] + 1 if beyond.any() else 0
         share = self.settings.warn_share
         near = (values > share * most) & (most > 0)
-        if self._over[what] < _ROWS and not near.any():
+        leads = beyond if ahead is None else beyond | (near & (ahead > most))
+        self._over[what] = self._over[what] + 1 if leads.any() else 0
+        tripped = self._over[what] >= _ROWS
+        if not tripped and not near.any():
             return FINE
-        i = int(np.argmax(np.where(beyond, 2, 0) + near + 0.0))
+        i = int(np.argmax(2.0 * beyond + leads + near))
         unit = {"speed": "rad/s", "torque": "N·m", "temperature": "°C"}.get(what, "rad")
         if what == "position":
             reason = f"{names[i]} is {values[i]:.3g} rad outside its range"
         else:
             verb = "exceeds" if beyond[i] else "comes near"
             reason = f"{names[i]}: {what} {values[i]:.3g} {verb} {most[i]:.3g} {unit}"
-        tripped = self._over[what] >= _ROWS
         return Decision(Verdict.DAMP if tripped else Verdict.WARN, what, reason)
 
     def _judge_tilt(self, state: State) -> Decision:

@@ -34,7 +34,6 @@ from realworthy.twins.structure import (
     add_backlash,
     add_flexibility,
     flex_joint,
-    hang,
     play_joint,
     set_timestep,
 )
@@ -141,7 +140,7 @@ class Bench:
             twin = twin.edited(partial(set_timestep, timestep=timestep))
         first = lay_out(twin, recordings[0])
         self.hangs = first.hangs
-        self.twin = twin.edited(hang) if self.hangs else twin
+        self.twin = twin.hung() if self.hangs else twin
         self.rate = recordings[0].rate
         self._plain = bind_at(self.twin, self.rate)
         self.names = tuple(names)

@@ -13,8 +13,9 @@ from realworthy.diagnosis.fix import apply_fix
 from realworthy.diagnosis.search import SearchSettings
 from realworthy.diagnosis.work import Work, measure_all
 from realworthy.errors import BadRecording
-from realworthy.recordings import Recording
+from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.twins import Twin
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT
 
 Progress = Callable[[float, str], None]
 
@@ -30,20 +31,25 @@ def diagnose(
     """Ranked causes of the gap between a twin and the robot behind recordings.
 
     Faults of the log come first, then what replays of short pieces tell apart. `before`
-    are recordings of an earlier day: then what changed since is named too. Interrupted,
-    it returns what it has (`is_partial`).
+    are recordings of an earlier day: then what changed since is named too. Recordings
+    are cut where rows are missing for long. A residual of the twin is left out: it
+    would hide what is sought. Interrupted, it returns what it has (`is_partial`).
     """
     began = time.perf_counter()
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
     if not listed:
         raise BadRecording("No recordings were given.", hint="Name at least one.")
+    left_out = [RESIDUAL_LEFT_OUT] if twin.residual else []
+    twin = twin.without_residual()
     tell = progress or (lambda done, what: None)
     tell(0.0, "the log itself")
+    listed, cut = cut_at_gaps(listed)
+    before, _ = cut_at_gaps(before)
     log = _inspect(twin, listed)
     mended = [_mend(recording, log) for recording in listed]
     tell(0.05, "the gap")
     gap, kept, warnings = measure_all(twin, mended)
-    work = Work(began, gap, kept, log, warnings=warnings)
+    work = Work(began, gap, kept, log, warnings=[*left_out, *cut, *warnings])
     changes: tuple[Change, ...] = ()
     try:
         examine(twin, work, settings or SearchSettings(), tell)

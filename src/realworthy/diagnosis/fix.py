@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy import artefacts
-from realworthy.errors import RealworthyError, UnknownName, Unwritable
+from realworthy.errors import RealworthyError, UnknownName
 from realworthy.recordings import Recording, SignalSource, distinct_names
 from realworthy.recordings.formats import find_format, find_suffix
 from realworthy.recordings.mapping import apply_mapping
@@ -175,12 +175,13 @@ def write_fixed(
             "Several recordings come from one file.", hint="Name a folder."
         )
     files = {t: [t] if find_format(t).embeds else [t, sidecar_path(t)] for t in targets}
-    originals = {r.source.resolve() for r in recordings if r.source is not None}
-    for path in (path for paths in files.values() for path in paths):
-        if path.resolve() in originals:
-            raise Unwritable(path, "it is one of the originals.")
-        artefacts.check_free(path, overwrite=overwrite)
+    originals = [r.source for r in recordings if r.source is not None]
     with ExitStack() as stack:
+        stack.enter_context(artefacts.protected(originals))
+        for path in (path for paths in files.values() for path in paths):
+            artefacts.check_free(path, overwrite=overwrite)
+        if folder is not None:
+            stack.enter_context(artefacts.locked_folder(folder))
         for recording, target in zip(recordings, targets, strict=True):
             fixed = recording
             for fix in fixes:

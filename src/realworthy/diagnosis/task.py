@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from realworthy.deployment import drive
 from realworthy.diagnosis.diagnosis import Cause, Diagnosis, TaskLoss
 from realworthy.gap.intervals import compute_paired_bootstrap
 from realworthy.realities import StandIn
@@ -22,7 +23,7 @@ from realworthy.realities.file import Noise, RealityFile
 from realworthy.realities.reality import Reality
 from realworthy.realities.truth import build_truth
 from realworthy.recordings import Recording
-from realworthy.robots import State, drive
+from realworthy.robots import State
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]

@@ -10,6 +10,7 @@ from realworthy.gap.states import States, estimate_states
 from realworthy.recordings import Recording
 from realworthy.simulators.inverse import joint_inertia, missing_torques
 from realworthy.simulators.replay import Track
+from realworthy.simulators.residual_inputs import compute_along
 
 Floats = NDArray[np.float64]
 ROW_COUNT = 4000
@@ -53,13 +54,19 @@ def measure_forces(track: Track, states: States, simulated: Floats) -> ForceGap:
 
 
 def _missing(track: Track, states: States, rows: NDArray[np.intp]) -> Floats:
-    return missing_torques(
+    """(rows, joints) torque that neither the model nor the twin's residual gives."""
+    found = missing_torques(
         track,
         rows,
         states.position[rows],
         states.velocity[rows],
         states.acceleration[rows],
     )
+    residual = track.bound.twin.residual
+    if residual is None:
+        return found
+    given = compute_along(residual, track, states.position, states.velocity, rows)
+    return found - given
 
 
 def _own_states(track: Track, simulated: Floats) -> States:

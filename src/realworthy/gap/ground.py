@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.recordings import Recording
-from realworthy.simulators.base import is_floating
 from realworthy.simulators.clearance import find_lowest, has_ground, measure_depth
 from realworthy.simulators.replay import Track, lay_out_all
 from realworthy.twins import Twin, bind
@@ -58,7 +57,7 @@ def find_low_ground(
     twin: Twin, recordings: Sequence[Recording], joints: Sequence[str]
 ) -> LowGround | None:
     """What recordings say of a floor that they go through; None where they do not."""
-    if is_floating(twin) or not has_ground(bind(twin)):
+    if twin.base is not None or not has_ground(bind(twin)):
         return None
     lowest, deepest, count, names = np.inf, 0.0, 0, list[str]()
     for track in lay_out_all(twin, recordings):

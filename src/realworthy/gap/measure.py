@@ -14,7 +14,7 @@ from realworthy.gap.noise import NoiseFloor, estimate_noise
 from realworthy.gap.states import States, estimate_states
 from realworthy.gap.trajectory import SignalComparison, compare_signals
 from realworthy.gap.transition import Transition, measure_transition
-from realworthy.recordings import Recording
+from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.simulators.replay import Replayer, Track, is_sound, lay_out
 from realworthy.twins import Twin
 from realworthy.twins.commands import describe_commands
@@ -153,9 +153,10 @@ def measure(
     """Replays every recording in the twin and measures where and how they part.
 
     Needs no fit. Raises where a recording has nothing to replay; what was assumed is in
-    `assumptions`.
+    `assumptions`. Recordings are cut where rows are missing for long (`cut_at_gaps`).
     """
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    listed, _ = cut_at_gaps(listed)
     if not listed:
         raise BadRecording("No recordings were given.", hint="Name at least one.")
     return Gap(

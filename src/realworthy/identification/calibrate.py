@@ -40,11 +40,12 @@ from realworthy.identification.progress_file import (
     Progress,
     RoughPart,
     make_key,
+    taking_up,
     to_part,
 )
 from realworthy.identification.servos import close_loops, list_numbers
 from realworthy.identification.servos import find_servos as find_loops
-from realworthy.identification.sorting import sort_out
+from realworthy.identification.sorting import check_moves, sort_out
 from realworthy.identification.stages import (
     believe,
     fit_alone,
@@ -63,10 +64,10 @@ from realworthy.identification.weighing import (
     widen,
 )
 from realworthy.parameters import GaussianBelief, Transform
-from realworthy.recordings import Recording, distinct_names
+from realworthy.recordings import Recording, cut_at_gaps, distinct_names
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin
-from realworthy.twins.twin import Evidence, Provenance
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Evidence, Provenance
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
@@ -113,6 +114,7 @@ def calibrate(
     single recording. `keep` is a file that holds what is done, so that interrupted work
     can be taken up again; remove it once the result is safe.
 
+    A residual of the twin is left out: it made up for the numbers that are sought.
     The belief holds for the numbers that the twin has otherwise, such as its masses,
     and for motions like the recorded ones.
     """
@@ -122,73 +124,83 @@ def calibrate(
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
+    left_out = (RESIDUAL_LEFT_OUT,) if twin.residual else ()
+    twin = twin.without_residual()
+    listed, cut = cut_at_gaps(listed)
+    heldout = heldout and cut_at_gaps(heldout)[0]
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
     asked = (tuple(parameters or ()), settings.seconds)
-    work = Progress(keep, make_key(twin, division.fitted, division.held_out, asked))
-    joints = find_joints(twin, division.fitted)
-    follow(0.02, "choosing")
-    ground = find_low_ground(twin, division.fitted, joints)
-    above = twin if ground is None else twin.with_table(ground.height)
-    closed = close_loops(above, (*division.fitted, *division.held_out))
-    while True:  # a fit may change what should be fitted
-        rough, wide = _begin(
-            closed, division, joints, parameters, settings, work, follow
+    key = make_key(twin, division.fitted, division.held_out, asked)
+    with taking_up(keep, key) as work:
+        joints = find_joints(twin, division.fitted)
+        check_moves(division.fitted, joints)
+        follow(0.02, "choosing")
+        ground = find_low_ground(twin, division.fitted, joints)
+        above = twin if ground is None else twin.with_table(ground.height)
+        closed = close_loops(above, (*division.fitted, *division.held_out))
+        while True:  # a fit may change what should be fitted
+            rough, wide = _begin(
+                closed, division, joints, parameters, settings, work, follow
+            )
+            choice = work.done.choice
+            assert choice is not None  # `_begin` has made it
+            names = choice.names
+            is_loop = bool(find_loops(rough)) and parameters is None
+            problem = wide.with_space(
+                lengthen_steps(rough) if is_loop else rough, names
+            )
+            problem = problem.with_short_delays()
+            fit_settings = settings.fit or (FIT if is_loop else _FIT)
+            given = twin if parameters is None else None
+            part = _fit(problem, wide, fit_settings, work, follow, given)
+            if part is not None:
+                break
+        follow(0.85, "replaying what was held out")
+        fitted = widen(
+            problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
         )
-        choice = work.done.choice
-        assert choice is not None  # `_begin` has made it
-        names = choice.names
-        is_loop = bool(find_loops(rough)) and parameters is None
-        problem = wide.with_space(lengthen_steps(rough) if is_loop else rough, names)
-        problem = problem.with_short_delays()
-        fit_settings = settings.fit or (FIT if is_loop else _FIT)
-        given = twin if parameters is None else None
-        part = _fit(problem, wide, fit_settings, work, follow, given)
-        if part is not None:
-            break
-    follow(0.85, "replaying what was held out")
-    fitted = widen(
-        problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
-    )
-    estimates = _list_estimates(twin, problem, fitted, work)
-    belief = _add_unseen(rough, fitted.belief, estimates)
-    calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
-    calibrated = calibrated.with_values(
-        {e.name: e.mean for e in estimates if e.is_fitted}
-    )
-    grows = problem.horizon.grows or wide.grows
-    look = compare_ahead if grows else compare
-    errors = look(twin, calibrated, division.held_out, joints)
-    ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
-    follow(1.0, "done")
-    return Calibration(
-        outcome=decide(errors, division.held_out, joints),
-        original=twin,
-        twin=calibrated,
-        estimates=estimates,
-        errors=errors,
-        held_out=division.held_out,
-        fitted=tuple(distinct_names(division.fitted)),
-        fitted_seconds=problem.seconds,
-        is_by_time=division.is_by_time,
-        is_ahead=grows,
-        reduced_chi2=part.reduced_chi2,
-        inflation=part.inflation,
-        cross_validated=part.folds_rmse,
-        warnings=(
-            *doubted,
-            *((f"{ground.to_words()} It was taken away.",) if ground else ()),
-            *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
-            *((describe_scale(ratios),) if ratios else ()),
-            *part.warnings,
-            *describe_doubts(estimates, part, division),
-            *describe_strange(errors),
-        ),
-        advice=suggest(estimates, division),
-        ratios=ratios,
-        seconds=time.perf_counter() - began,
-        evaluation_count=part.evaluation_count,
-    )
+        estimates = _list_estimates(twin, problem, fitted, work)
+        belief = _add_unseen(rough, fitted.belief, estimates)
+        calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
+        calibrated = calibrated.with_values(
+            {e.name: e.mean for e in estimates if e.is_fitted}
+        )
+        grows = problem.horizon.grows or wide.grows
+        look = compare_ahead if grows else compare
+        errors = look(twin, calibrated, division.held_out, joints)
+        ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
+        follow(1.0, "done")
+        return Calibration(
+            outcome=decide(errors, division.held_out, joints),
+            original=twin,
+            twin=calibrated,
+            estimates=estimates,
+            errors=errors,
+            held_out=division.held_out,
+            fitted=tuple(distinct_names(division.fitted)),
+            fitted_seconds=problem.seconds,
+            is_by_time=division.is_by_time,
+            is_ahead=grows,
+            reduced_chi2=part.reduced_chi2,
+            inflation=part.inflation,
+            cross_validated=part.folds_rmse,
+            warnings=(
+                *left_out,
+                *cut,
+                *doubted,
+                *((f"{ground.to_words()} It was taken away.",) if ground else ()),
+                *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
+                *((describe_scale(ratios),) if ratios else ()),
+                *part.warnings,
+                *describe_doubts(estimates, part, division),
+                *describe_strange(errors),
+            ),
+            advice=suggest(estimates, division),
+            ratios=ratios,
+            seconds=time.perf_counter() - began,
+            evaluation_count=part.evaluation_count,
+        )
 
 
 def find_joints(twin: Twin, recordings: Sequence[Recording]) -> tuple[str, ...]:

@@ -322,7 +322,8 @@ def collect_warnings(
                     f"{parameter.unit}: its interval is one-sided."
                 )
     last = found.trace[-1]
-    left = f"a full step promises to lower the cost by {last.promised / last.cost:.2g}"
+    share = last.promised / last.cost if last.cost else 0.0  # 0: a robot at rest
+    left = f"a full step promises to lower the cost by {share:.2g}"
     if found.ending is Ending.ROUGH:
         said.append(
             f"The cost is rough, as dry friction and contacts make it: {left} of "

@@ -1,7 +1,9 @@
 """What a long calibration has done so far, on disk, so that nothing is done twice."""
 
 import hashlib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -101,16 +103,12 @@ class Progress:
         try:
             found = artefacts.load(path, ProgressFile, schema=SCHEMA)
         except BadFile as error:
-            raise BadFile(
-                path, error.problem, hint="Remove it to begin anew."
-            ) from None
+            _put_aside(path, error.problem)
+            return
         if found.key != key:
-            raise Unwritable(
-                path,
-                "it keeps the unfinished calibration of another twin, of other "
-                "recordings, or with other options.",
-                hint="Remove it, or choose another --output.",
-            )
+            what = "keeps the unfinished calibration of another twin, of other "
+            _put_aside(path, f"{path} {what}recordings, or with other options.")
+            return
         self.done = found
 
     def look_ahead(self) -> None:
@@ -154,6 +152,33 @@ class Progress:
         """Writes what is done, whole or not at all."""
         if self._path is not None:
             artefacts.save(self._path, self.done, overwrite=True)
+
+
+@contextmanager
+def taking_up(path: Path | None, key: str) -> Iterator[Progress]:
+    """Work that goes on where it was interrupted or killed; for one run at a time.
+
+    Work that fails leaves no file: the same would fail alike, and other work must not
+    trip over it. A full disk or a want of memory is no such failure.
+    """
+    with nullcontext() if path is None else artefacts.locked_file(path):
+        work = Progress(path, key)
+        try:
+            yield work
+        except (Unwritable, OSError, MemoryError):
+            raise
+        except Exception:
+            if path is not None:
+                path.unlink(missing_ok=True)
+            raise
+
+
+def _put_aside(path: Path, why: str) -> None:
+    aside = artefacts.put_aside(path)
+    warnings.warn(
+        f"{why} It is {aside} now; give it its old name to go on with it.",
+        stacklevel=4,
+    )
 
 
 def to_part(choice: Choice) -> ChoicePart:

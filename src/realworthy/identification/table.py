@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from realworthy.identification.apart import Servo
 from realworthy.identification.pieces import Piece
 from realworthy.identification.problem import Problem
-from realworthy.simulators.base import is_floating
 from realworthy.simulators.clearance import find_lowest, has_ground
 from realworthy.simulators.replay import Track
 from realworthy.twins import Twin
@@ -72,7 +71,7 @@ def find_table(
     `twin` has drives that are about right; `problem` holds recordings in pieces.
     """
     bound = problem.tracks[0].bound
-    if is_floating(twin) or (has_ground(bound) and twin.table is None):
+    if twin.base is not None or (has_ground(bound) and twin.table is None):
         return None
     looks = [_look(track, servos) for track in problem.tracks]
     lowest = min(look.low.min() for look in looks)

@@ -10,7 +10,7 @@ import msgspec
 import torch
 
 from realworthy import __version__
-from realworthy.artefacts import writing
+from realworthy.artefacts import is_vacant, writing
 from realworthy.artefacts.text import dump_yaml, parse_yaml
 from realworthy.errors import BadFile, RealworthyError, Unwritable
 from realworthy.learning.catalogue import from_tree, to_tree
@@ -55,7 +55,7 @@ class RunFolder:
 
     def check_free(self) -> None:
         """Raises where something is there already."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and not (self.path.is_dir() and is_vacant(self.path)):
             hint = "Choose another name."
             if self.has(LATEST):
                 hint = "Choose another name, or go on with it: --resume."

@@ -8,9 +8,10 @@ from typing import Unpack
 
 import torch
 
+from realworthy.artefacts import locked_folder
 from realworthy.errors import RealworthyError
 from realworthy.learning.catalogue import name_learner
-from realworthy.learning.distributed import join_team
+from realworthy.learning.distributed import Team, join_team
 from realworthy.learning.judgement import conclude
 from realworthy.learning.practice import Follow, Practice
 from realworthy.learning.presets import (
@@ -63,7 +64,7 @@ def train(
     build, spread, remarks = _prepare(settings, task, randomization)
     folder, team = RunFolder(output), join_team(settings.device)
     team.share(folder.check_free)
-    with _minding_memory(settings, folder):
+    with _alone(folder, team), _minding_memory(settings, folder):
         practice = Practice(build, folder, settings, spread, team, remarks)
         if settings.start_from:
             practice.start_from(RunFolder(settings.start_from))
@@ -90,7 +91,8 @@ def resume(
     given again where they were.
     """
     folder = RunFolder(output)
-    settings: TrainSettings = folder.read_settings(TrainSettings)
+    began: TrainSettings = folder.read_settings(TrainSettings)
+    settings = began
     bounds = {"minutes": minutes, "steps": steps, "target": target}
     told = {name: value for name, value in bounds.items() if value is not None}
     if minutes is not None or steps is not None:
@@ -99,10 +101,11 @@ def resume(
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
     team = join_team(settings.device)
-    with _minding_memory(settings, folder):
+    with _alone(folder, team), _minding_memory(settings, folder):
         practice = Practice(build, folder, settings, spread, team, remarks)
-        practice.restore()
-        if told:
+        if team.agree(folder.has(LATEST))[0]:  # else it was killed before its first
+            practice.restore()
+        if settings != began:  # the same bounds again: it may lack its last files
             practice.check_unfinished()
             team.share(lambda: folder.change(settings))
         practice.learn(follow or _ignore)
@@ -142,6 +145,11 @@ def _describe_untuned(settings: TrainSettings) -> tuple[str, ...]:
         f"Learner '{name}' has no preset for '{settings.task}' and learned with its "
         f"default settings; {', '.join(presets)} has one.",
     )
+
+
+def _alone(folder: RunFolder, team: Team) -> contextlib.AbstractContextManager[object]:
+    """No other run writes into the folder meanwhile; the first of a team sees to it."""
+    return locked_folder(folder.path) if team.is_first else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

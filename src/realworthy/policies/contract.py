@@ -1,6 +1,7 @@
 """What a policy expects of a robot, and what is known of it: a policy's metadata."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -248,9 +249,9 @@ class Contract(_Part, frozen=True, kw_only=True):
 
     def _find_problems(self) -> Iterator[str]:
         """What contradicts itself, the first of which is worth an error."""
-        names = [term.name for term in self.terms]
-        for name in names:
-            if names.count(name) > 1:
+        counts = Counter(term.name for term in self.terms)
+        for name, count in counts.items():
+            if count > 1:
                 yield f"terms: two are called '{name}'."
         for field, values in (
             ("commands", self.action.commands),

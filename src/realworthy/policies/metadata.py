@@ -5,9 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from realworthy.artefacts import Migrator, Tree, load
+from realworthy.artefacts import Migrator, Tree, load, read_tree, reading
 from realworthy.artefacts.explain import explain
-from realworthy.artefacts.reading import read_tree
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies.contract import SCHEMA, Contract
 
@@ -46,11 +45,12 @@ def write_metadata(contract: Contract) -> dict[str, str]:
 
 def read_metadata(path: Path, metadata: Mapping[str, str]) -> Contract:
     """The contract inside a policy of ours."""
-    try:
-        tree = msgspec.json.decode(metadata[KEY], type=dict[str, object])
-    except msgspec.MsgspecError as error:
-        raise BadFile(path, f"its metadata '{KEY}' is not JSON: {error}.") from None
-    contract = _build(path, tree)
+    with reading(path, "a policy with a whole contract in it", hint=_HINT):
+        try:
+            tree = msgspec.json.decode(metadata[KEY], type=dict[str, object])
+        except msgspec.MsgspecError as error:
+            raise BadFile(path, f"its metadata '{KEY}' is not JSON: {error}.") from None
+        contract = _build(path, tree)
     for key in _INSIDE:
         if getattr(contract, key) is None:
             raise BadFile(path, f"the contract's key '{key}' is missing.", hint=_HINT)

@@ -23,7 +23,7 @@ class NumpyRunner(Runner):
     def __init__(self, graph: Graph, ports: Ports, *, worlds: int = 1) -> None:
         self._ports = ports
         self._constants = dict(graph.constants)
-        self._steps = [self._prepare(node) for node in _find_needed(graph, ports)]
+        self._steps = [self._prepare(node) for node in find_needed(graph, ports)]
         self._state = {
             before.name: np.zeros(before.size(worlds, axis=1), before.dtype)
             for before, _ in ports.states
@@ -71,7 +71,7 @@ class NumpyRunner(Runner):
         return replace(node, inputs=(x, turned, *rest), attributes=attributes)
 
 
-def _find_needed(graph: Graph, ports: Ports) -> list[Node]:
+def find_needed(graph: Graph, ports: Ports) -> list[Node]:
     """Nodes that action and states come from; a critic, say, is left out."""
     wanted = {ports.action.name, *(after.name for _, after in ports.states)}
     needed = []

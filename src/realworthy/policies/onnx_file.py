@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.artefacts import check_readable
+from realworthy.artefacts import check_readable, read_bytes, reading
 from realworthy.errors import BadFile
 from realworthy.policies.protobuf import (
     CutOff,
@@ -27,6 +27,10 @@ from realworthy.policies.protobuf import (
 Attribute: TypeAlias = float | int | str | NDArray | tuple[float | int | str, ...]
 DTYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 11: np.float64}
 """Of tensors, by their number in onnx.proto."""
+_COST = 16
+"""Bytes of memory for a byte of the file: numbers that are packed become Python's."""
+_FUNCTIONS, _SPARSE, _GRAPHS, _SPARSE_ATTRIBUTES = 25, 15, (6, 11), (22, 23)
+"""Fields of a model, of a graph, and of an attribute (both)."""
 _EXTERNAL = 1
 """`data_location` of a tensor whose numbers lie in another file."""
 
@@ -68,6 +72,9 @@ class Graph:
     metadata: dict[str, str]
     companions: tuple[Path, ...] = ()
     """Other files that hold some of its numbers; all lie beside it."""
+    inner: frozenset[str] = frozenset()
+    """Operations in functions and in graphs within its nodes, which are not read here
+    any further."""
 
 
 def read_graph(path: Path | str) -> Graph:
@@ -76,17 +83,11 @@ def read_graph(path: Path | str) -> Graph:
     check_readable(path)
     if path.is_dir():
         raise BadFile(path, "it is a folder, not a policy.")
-    data = path.read_bytes()
+    data = read_bytes(path, cost=_COST)
     if not data:
         raise BadFile(path, "it is empty.")
-    try:
+    with reading(path, "a whole ONNX file", hint="Copy it again, or export it again."):
         return _read_model(path, memoryview(data))
-    except (CutOff, struct.error, ValueError, OverflowError, MemoryError) as error:
-        raise BadFile(
-            path,
-            f"it is cut off, or not an ONNX file ({error}).",
-            hint="Copy it again, or export it again.",
-        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class _Source:
                 " (torch.onnx.export(…, external_data=False)).",
             )
         if beside not in self.companions:
-            self.companions[beside] = beside.read_bytes()
+            self.companions[beside] = read_bytes(beside, cost=4)
         data = memoryview(self.companions[beside])
         first = int(entries.get("offset", 0))
         length = int(entries.get("length", len(data) - first))
@@ -124,10 +125,14 @@ class _Source:
 
 
 def _read_model(path: Path, data: memoryview) -> Graph:
-    graph, metadata = None, {}
+    graph, metadata, inner = None, {}, set()
     for number, value in read_fields(data):
         if number == 7:
+            if graph is not None:
+                raise CutOff("there are two graphs in it")
             graph = as_bytes(value)
+        elif number == _FUNCTIONS:
+            inner |= {"a function", *_list_kinds(as_bytes(value), nodes_in=7)}
         elif number == 14:
             entry = {n: as_text(v) for n, v in read_fields(as_bytes(value))}
             metadata[entry.get(1, "")] = entry.get(2, "")
@@ -138,6 +143,7 @@ def _read_model(path: Path, data: memoryview) -> Graph:
     for number, value in read_fields(graph):
         if number == 1:
             nodes.append(_read_node(source, as_bytes(value)))
+            inner |= _list_inner_kinds(as_bytes(value))
         elif number == 5:
             name, array = _read_tensor(source, as_bytes(value))
             constants[name] = array
@@ -145,6 +151,8 @@ def _read_model(path: Path, data: memoryview) -> Graph:
             inputs.append(_read_port(as_bytes(value)))
         elif number == 12:
             outputs.append(_read_port(as_bytes(value)))
+        elif number == _SPARSE:
+            inner.add("a sparse tensor")
     return Graph(
         nodes=tuple(nodes),
         constants=constants,
@@ -152,7 +160,33 @@ def _read_model(path: Path, data: memoryview) -> Graph:
         outputs=tuple(outputs),
         metadata=metadata,
         companions=tuple(source.companions),
+        inner=frozenset(inner),
     )
+
+
+def _list_kinds(graph: memoryview, *, nodes_in: int = 1) -> set[str]:
+    """Operations of a graph whose nodes are in field `nodes_in`, those within too."""
+    kinds = set()
+    for number, value in read_fields(graph):
+        if number == nodes_in:
+            node = as_bytes(value)
+            kinds |= {as_text(v) for n, v in read_fields(node) if n == 4}
+            kinds |= _list_inner_kinds(node)
+    return kinds
+
+
+def _list_inner_kinds(node: memoryview) -> set[str]:
+    """Operations of the graphs that a node has as attributes."""
+    kinds = set()
+    for number, value in read_fields(node):
+        if number != 5:
+            continue
+        for n, v in read_fields(as_bytes(value)):
+            if n in _GRAPHS:
+                kinds |= {"a graph", *_list_kinds(as_bytes(v))}
+            elif n in _SPARSE_ATTRIBUTES:
+                kinds.add("a sparse tensor")
+    return kinds
 
 
 def _read_node(source: _Source, data: memoryview) -> Node:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.artefacts import say
 from realworthy.errors import BadFile
 from realworthy.policies.onnx_file import Port
 from realworthy.policies.runner import Floats32, Ports, Runner
@@ -27,27 +28,26 @@ class OnnxRunner(Runner):
         self._session = _open_session(path)
         self._batch = worlds if together and ports.is_open else 1
         self._binding = self._session.io_binding()
-        self._observation = self._bind(self._binding.bind_input, ports.observation)
-        self._action = self._bind(self._binding.bind_output, ports.action)
-        self._states = [
-            (
-                self._bind(self._binding.bind_input, before),
-                self._bind(self._binding.bind_output, after),
-            )
-            for before, after in ports.states
-        ]
-        self._memory = [
-            np.zeros(before.size(worlds, axis=1), before.dtype)
-            for before, _ in ports.states
-        ]
-        """What every world remembers, where worlds are run one after another."""
-        self._actions = np.zeros((worlds, self._action.shape[1]), np.float32)
         try:
+            self._observation = self._bind(self._binding.bind_input, ports.observation)
+            self._action = self._bind(self._binding.bind_output, ports.action)
+            self._states = [
+                (
+                    self._bind(self._binding.bind_input, before),
+                    self._bind(self._binding.bind_output, after),
+                )
+                for before, after in ports.states
+            ]
+            self._memory = [
+                np.zeros(before.size(worlds, axis=1), before.dtype)
+                for before, _ in ports.states
+            ]
+            """What every world remembers, where worlds are run one after another."""
+            self._actions = np.zeros((worlds, self._action.shape[1]), np.float32)
             for _ in range(_WARM_UP):
                 self._run_bound(self._observation)
-        except Exception as error:
-            said = str(error).splitlines()[0]
-            raise BadFile(path, f"its graph does not run: {said}") from None
+        except Exception as error:  # onnxruntime has a class of its own for each
+            raise BadFile(path, f"its graph does not run: {say(error)}") from None
         self.reset()
 
     def run(self, observations: Floats32) -> Floats32:
@@ -96,5 +96,4 @@ def _open_session(path: Path):
             str(path), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # onnxruntime has a class of its own for each
-        said = str(error).splitlines()[0]
-        raise BadFile(path, f"onnxruntime refuses it: {said}") from None
+        raise BadFile(path, f"onnxruntime refuses it: {say(error)}") from None

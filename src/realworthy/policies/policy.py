@@ -8,21 +8,26 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.artefacts import check_bytes, say
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies.contract import Contract
+from realworthy.policies.cost import compute_cost, compute_declared
 from realworthy.policies.metadata import (
     KEY,
     name_sidecar,
     read_metadata,
     read_sidecar,
 )
-from realworthy.policies.numpy_runner import NumpyRunner
+from realworthy.policies.numpy_runner import NumpyRunner, find_needed
 from realworthy.policies.onnx_file import Graph, Port, read_graph
+from realworthy.policies.rehearsal import rehearse
 from realworthy.policies.runner import Floats32, Ports, Runner, sort_ports
 
 Engine: TypeAlias = Literal["onnxruntime", "numpy"]
 InferContract: TypeAlias = Callable[[Path, Graph], Contract]
 """Makes a contract for a foreign policy, from what its file tells and asking."""
+_LOOPS = frozenset({"Loop", "Scan", "SequenceMap"})
+"""Operations that repeat others as often as a number in the file says."""
 TOLERANCE = 1e-5
 """By which actions may differ from those at export, of 1 or of the largest action."""
 
@@ -90,8 +95,10 @@ def load_policy(
     except ValueError as error:
         raise BadFile(path, f"{error}.", hint=_SHAPE_HINT) from None
     _check_widths(path, contract, ports)
+    ways = _list_ways(engine, worlds)
+    _check_cost(path, graph, ports, ways, contract.action.width)
     problem: BadFile | None = None
-    for way in _list_ways(engine, worlds):
+    for way in ways:
         try:
             policy = Policy(
                 path=path,
@@ -184,6 +191,26 @@ def _list_ways(engine: Engine | None, worlds: int) -> tuple[_Way, ...]:
     return ways if engine else (_Way("numpy"), *ways)
 
 
+def _check_cost(
+    path: Path, graph: Graph, ports: Ports, ways: tuple[_Way, ...], actions: int
+) -> None:
+    """Raises where running the graph would not end, or take too much memory."""
+    kinds = graph.inner | {node.kind for node in graph.nodes}
+    if loops := sorted(kinds & _LOOPS):
+        raise BadFile(
+            path,
+            f"its graph has a loop ('{loops[0]}'), which may never end.",
+            hint="Export the policy for one step, with memory as h_in and h_out.",
+        )
+    check_bytes(path, compute_declared(ports))
+    if all(way.engine == "numpy" for way in ways):
+        return  # which knows what it can run, and is asked then
+    if (cost := compute_cost(graph, graph.nodes)) is None:
+        rehearse(path, actions)
+    else:
+        check_bytes(path, cost)
+
+
 def _has_onnxruntime() -> bool:
     try:
         import onnxruntime  # noqa: F401
@@ -197,10 +224,16 @@ def _build_runner(
 ) -> Runner:
     if way.engine == "numpy":
         try:
-            return NumpyRunner(graph, ports, worlds=worlds)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            runner = NumpyRunner(graph, ports, worlds=worlds)
+            if (cost := compute_cost(graph, find_needed(graph, ports))) is None:
+                raise ValueError("what its graph costs cannot be told from its shapes")
+            check_bytes(path, cost)
+            return runner
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise BadFile(
-                path, f"{error}.", hint="Try: pip install onnxruntime, which runs it."
+                path,
+                f"{say(error)}.",
+                hint="Try: pip install onnxruntime, which runs it.",
             ) from None
     from realworthy.policies.onnx_runner import OnnxRunner
 
@@ -215,8 +248,7 @@ def _check_answers(policy: Policy) -> None:
         found = _answer(policy, observations)
         apart = _measure_dependence(policy)
     except Exception as error:  # shapes within a graph are found out by running it
-        said = str(error).splitlines()[0]
-        raise BadFile(policy.path, f"its graph does not run: {said}") from None
+        raise BadFile(policy.path, f"its graph does not run: {say(error)}") from None
     if found.shape[1:] != (policy.worlds, policy.contract.action.width):
         raise BadFile(
             policy.path,

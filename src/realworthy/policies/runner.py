@@ -66,15 +66,19 @@ def sort_ports(graph: Graph, action_width: int | None = None) -> Ports:
     outputs = _choose_action(outputs, action_width)
     _check_single("output", outputs.values())
     for before, after in states:
-        if before.shape != after.shape or None in before.shape[::2]:
+        is_state = len(before.shape) == 3 and None not in before.shape[::2]
+        if before.shape != after.shape or not is_state:
             raise ValueError(
                 f"'{before.name}' is {_say(before)} and '{after.name}' is {_say(after)}"
             )
+    for port in (*(p for pair in states for p in pair), *inputs.values()):
+        if any(n is not None and n < 1 for n in port.shape):
+            raise ValueError(f"'{port.name}' is {_say(port)}")
     (observation,), (action,) = inputs.values(), outputs.values()
     if len(action.shape) == 2 and action.shape[1] is None and action_width is not None:
         action = replace(action, shape=(action.shape[0], action_width))
     for port in (observation, action):
-        if len(port.shape) != 2 or port.shape[0] not in (None, 1):
+        if len(port.shape) != 2 or port.shape[0] not in (None, 1) or port.shape[1] == 0:
             raise ValueError(f"'{port.name}' is {_say(port)}, not (1, width)")
         if port.shape[1] is None:
             raise ValueError(

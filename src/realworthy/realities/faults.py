@@ -63,6 +63,10 @@ class FaultyRobot(Robot):
     def info(self) -> RobotInfo:
         return self._info
 
+    @property
+    def steps_time(self) -> bool:
+        return self._robot.steps_time
+
     def connect(self) -> None:
         self._robot.connect()
         self._begin()

@@ -131,13 +131,14 @@ class Translator:
         self._routes = self._plan()
 
     def report_position(self, true: Floats) -> Floats:
-        return (self._factor * true + self._offset)[self._order]
+        """(…, joints) in the robot's coordinates."""
+        return (self._factor * true + self._offset)[..., self._order]
 
     def report_velocity(self, true: Floats) -> Floats:
-        return (self._factor * true)[self._order]
+        return (self._factor * true)[..., self._order]
 
     def report_torque(self, true: Floats) -> Floats:
-        return (self._sign * true)[self._order]
+        return (self._sign * true)[..., self._order]
 
     def understand(self, values: Floats) -> Floats:
         """A command as the robot makes of it: what each true actuator is asked."""

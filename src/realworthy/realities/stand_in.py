@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.realities.chance import Chance
+from realworthy.realities.chance import RealityChance
 from realworthy.realities.driving import Driving
 from realworthy.realities.interface import Translator
-from realworthy.realities.measuring import Measuring
 from realworthy.realities.reality import Reality
+from realworthy.realities.reports import Reports
 from realworthy.realities.truth import robot_joints
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
@@ -20,6 +20,8 @@ from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
+_ONLY = np.array([0])
+"""The world of one robot."""
 
 
 class StandIn(Robot):
@@ -37,13 +39,12 @@ class StandIn(Robot):
         twin_layout = Layout(bind(reality.twin))
         joints = robot_joints(reality.twin, twin_layout)
         translator = Translator(self._faults, joints, worlds.lines)
-        self._worlds, self._chance = worlds, Chance(worlds.seed)
+        self._worlds, self._chance = worlds, RealityChance(worlds.seed, 1)
+        self._chance.begin(_ONLY)
         self._driving = Driving(self._faults, worlds, translator, twin_layout)
-        self._measuring = Measuring(
-            reality.file, worlds, translator, twin_layout, self._chance
-        )
+        self._reports = Reports(reality, worlds, translator, twin_layout, self._chance)
         self._info = describe_robot(
-            twin_layout, joints, self._measuring.others, worlds.period
+            twin_layout, joints, self._reports.others, worlds.period
         )
         self._begin()
 
@@ -51,9 +52,13 @@ class StandIn(Robot):
     def info(self) -> RobotInfo:
         return self._info
 
+    @property
+    def steps_time(self) -> bool:
+        return True
+
     def connect(self) -> None:
         """Puts the stand-in back to its start, cold and at rest, for another trial."""
-        self._chance.trial += 1
+        self._chance.numbers += 1
         self._begin()
 
     def read(self) -> State:
@@ -74,13 +79,18 @@ class StandIn(Robot):
         self._command = values
 
     def wait(self, seconds: float) -> None:
-        """Steps the physics, in whole substeps; what is left over is owed."""
+        """Steps the physics, in whole substeps; what is left over is owed.
+
+        With jitter it is measured a little before or after each beat; beats stay.
+        """
         if not 0 <= seconds < math.inf:
             raise RealworthyError(f"A robot cannot wait for {seconds} s.")
         self._chance.tick += 1
-        jitter = self._chance.normal("jitter", self._faults.jitter, 1)[0]
-        self._owed += max(seconds + jitter, 0.0)
-        substeps = round(self._owed / self._worlds.timestep)
+        # Two samples with jitter of their own are √2 times as far apart as one is off.
+        sd = self._faults.jitter / math.sqrt(2)
+        jitter = self._chance.normal("jitter", sd, 1, _ONLY)[0, 0]
+        self._owed += seconds
+        substeps = max(0, round((self._owed + jitter) / self._worlds.timestep))
         if substeps:
             self._owed -= substeps * self._worlds.timestep
             self._advance(substeps)
@@ -98,10 +108,10 @@ class StandIn(Robot):
         return float(self._worlds.simulator.array("time")[0])
 
     def _begin(self) -> None:
-        self._chance.tick = 0
-        self._worlds.reset(self._chance.trial)
+        self._chance.tick[:] = 0
+        self._worlds.reset(int(self._chance.numbers[0]))
         self._driving.reset()
-        self._measuring.reset()
+        self._reports.begin(_ONLY)
         self._mode = Mode.DAMP
         self._command = np.zeros(len(self._info.commands))
         self._owed = 0.0
@@ -111,12 +121,13 @@ class StandIn(Robot):
         command = self._command if self._mode is Mode.RUN else None
         if command is not None:
             sd = self._worlds.simulator.field("own.action_noise")[0]
-            command = command + self._chance.normal("action noise", sd, len(command))
+            noise = self._chance.normal("action noise", sd, len(command), _ONLY)
+            command = command + noise[0]
         while substeps:
             goal, held = self._driving.drive(command, substeps)
-            held = 1 if self._faults.clock_offset else held
+            held = 1 if self._reports.keeps_past else held
             self._worlds.step(goal, held)
-            self._measuring.remember()
+            self._reports.remember()
             substeps -= held
         if self._worlds.has_diverged():
             raise RealworthyError(
@@ -127,10 +138,10 @@ class StandIn(Robot):
             )
 
     def _measure(self) -> None:
-        if self._chance.happens("loss", self._faults.loss):
+        if self._chance.happens("loss", self._faults.loss)[0]:
             return  # on the way: the newest stays the newest
         sequence = self._newest.sequence + 1
-        if self._chance.happens("stale", self._faults.stale_samples):
+        if self._chance.happens("stale", self._faults.stale_samples)[0]:
             self._newest = replace(
                 self._newest, time=self._time, sequence=sequence, mode=self._mode
             )
@@ -138,7 +149,8 @@ class StandIn(Robot):
             self._newest = self._sample(sequence)
 
     def _sample(self, sequence: int) -> State:
-        position, velocity, torque, others = self._measuring.report()
+        report = self._reports.make(_ONLY)[0]
+        position, velocity, torque, others = self._reports.split(report)
         return State(
             time=self._time,
             sequence=sequence,

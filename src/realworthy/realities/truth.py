@@ -1,8 +1,11 @@
 """What a twin really is: its file's effects built in, and room for its true e."""
 
+import math
+
 import msgspec
 import numpy as np
 
+from realworthy.artefacts import COUNT
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.realities.effects import (
     Backlash,
@@ -37,6 +40,7 @@ _SUBSTEPS = 4
 def build_truth(file: RealityFile, twin: Twin) -> BoundTwin:
     """The true model; raises for a name or number that the twin cannot have."""
     layout = Layout(bind(twin))
+    _check_steps(file, twin)
     _check_parameters(file, twin)
     _check_effects(file, layout)
     file.interface.check_joints(robot_joints(twin, layout))
@@ -91,6 +95,22 @@ def _build_structure(file: RealityFile, twin: Twin) -> Twin:
                 lambda s, e=effect: add_obstacle(s, position=e.position, size=e.size)
             )
     return twin
+
+
+def _check_steps(file: RealityFile, twin: Twin) -> None:
+    """Raises where a moment of it would take for ever, or have to be remembered."""
+    timestep = float(twin.compiled.model.opt.timestep)
+    wait = 1 / file.rate if file.rate > 1e-12 else 0.0 if file.rate == 0 else math.inf
+    faults = file.interface
+    for what, seconds in (
+        ("rate: a period of it has", max(wait, _SUBSTEPS * timestep)),
+        ("interface: clock_offset is", faults.clock_offset),
+        ("interface: jitter is", 3 * faults.jitter),  # it goes up to √6 of it
+    ):
+        COUNT.check(
+            seconds / (timestep * min(file.timestep_factor, 1.0)),
+            f"{what} too many substeps",
+        )
 
 
 def _saturate(twin: Twin, effect: Saturation) -> Twin:

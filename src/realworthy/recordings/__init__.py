@@ -19,6 +19,7 @@ from realworthy.recordings.describe import (
     summary,
 )
 from realworthy.recordings.formats import FORMATS
+from realworthy.recordings.gaps import cut_at_gaps
 from realworthy.recordings.importers import IMPORTERS
 from realworthy.recordings.load import load_recording, load_recordings, save_recording
 from realworthy.recordings.mapping import build_recording
@@ -45,6 +46,7 @@ __all__ = [
     "SignalSummary",
     "Suspicion",
     "build_recording",
+    "cut_at_gaps",
     "distinct_names",
     "estimate_delay",
     "load_recording",

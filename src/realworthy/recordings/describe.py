@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from realworthy.recordings.gaps import find_gaps
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar
 from realworthy.recordings.signals import unit_of
-from realworthy.recordings.suspicions import find_gaps, suspicions
+from realworthy.recordings.suspicions import suspicions
 from realworthy.recordings.units import Suspicion
 
 
@@ -69,7 +70,7 @@ def summary(recording: Recording) -> RecordingSummary:
         duration=recording.duration,
         rate=recording.rate,
         is_regular=recording.is_regular,
-        gap_count=len(find_gaps(recording)),
+        gap_count=len(find_gaps(recording.time)),
         joints=recording.joints,
         signals=tuple(
             SignalSummary(

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from realworthy import artefacts
-from realworthy.errors import BadFile, BadRecording, MissingFile, UnknownName
+from realworthy.errors import BadFile, BadRecording, UnknownName
 from realworthy.recordings.formats import FORMATS, find_format, find_suffix
 from realworthy.recordings.importers import IMPORTERS, Imported, Importer
 from realworthy.recordings.mapping import build_recording
@@ -117,8 +117,7 @@ def find_importer(name: str) -> Importer:
 def _read(path: Path, given: Sidecar | None) -> Recording:
     hint = "" if find_suffix(path) else _foreign_hint(path)
     form = find_format(path, hint=hint)
-    if not path.exists():
-        raise MissingFile(path)
+    artefacts.check_readable(path)
     table, embedded = form.read(path)
     return build_recording(table, given or embedded or _load_beside(path), path)
 
@@ -146,8 +145,7 @@ def _import(
     path: Path, name: str, given: Sidecar | None, limit: int | None
 ) -> list[Imported]:
     importer = find_importer(name)
-    if not path.exists():
-        raise MissingFile(path)
+    artefacts.check_readable(path)
     places = importer.find(path)
     if not places:
         raise BadFile(
@@ -159,10 +157,9 @@ def _import(
     found: list[Imported] = []
     for place in places:
         top = given or _load_beside(place) or _load_beside(path) or Sidecar()
-        found += [
-            replace(item, sidecar=overlay(item.sidecar, top))
-            for item in importer.read(place, top)
-        ]
+        with artefacts.reading(place, f"a {name} recording"):
+            items = importer.read(place, top)
+        found += [replace(i, sidecar=overlay(i.sidecar, top)) for i in items]
     _check_limit(path, [item.source.name for item in found], limit)
     return found
 

@@ -65,7 +65,9 @@ def apply_mapping(
     table: Table, mapping: Mapping[str, SignalSource], *, owner: str
 ) -> Table:
     """The mapped signals in the places of their sources, with what is not mapped."""
+    made: dict[str, dict[str, SignalSource]] = {}
     for name, entry in mapping.items():
+        made.setdefault(entry.source or name, {})[name] = entry
         if (column := entry.source or name) not in table:
             raise UnknownName(
                 "column",
@@ -76,9 +78,9 @@ def apply_mapping(
             )
     signals: Table = {}
     for column, values in table.items():
-        made = {n: e for n, e in mapping.items() if (e.source or n) == column}
-        signals.update({name: _scale(values, name, e) for name, e in made.items()})
-        if not made and column not in mapping:
+        entries = made.get(column, {})
+        signals.update({name: _scale(values, name, e) for name, e in entries.items()})
+        if not entries and column not in mapping:
             signals[column] = values
     if delays := {n: e.delay for n, e in mapping.items() if n != "time" and e.delay}:
         signals = _shift(signals, delays, owner=owner)

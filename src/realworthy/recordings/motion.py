@@ -14,6 +14,9 @@ from realworthy.recordings.recording import Recording
 
 Floats = NDArray[np.float64]
 _END = ".position"
+LONGEST_S = 3600.0
+"""[s] of a motion at most: an hour at 1 kHz and 12 joints is 1.4 GB with derivatives;
+2026-11-18. Longer ones are played in parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +82,14 @@ class Motion:
         Rows of a motion should lie closer than its fastest change; a step between two
         rows overshoots, which its derivatives show.
         """
+        if self.duration * rate < 1 - 1e-6:
+            raise RealworthyError(
+                f"A motion of {self.duration:.3g} s is over within one period of the "
+                f"robot, {1 / rate:.3g} s.",
+                hint="Give a motion that lasts longer, or a robot that is quicker.",
+            )
+        if self.duration > LONGEST_S:
+            raise _too_long(self.duration)
         from scipy.interpolate import make_interp_spline
 
         degree = min(5, (len(self.time) - 1) // 2 * 2 + 1)  # odd, as rows allow
@@ -109,7 +120,10 @@ def load_motion(path: Path | str) -> Motion:
     columns = [table[joint + _END] for joint in joints]
     position = np.stack(columns, axis=1) if joints else np.empty((0, 0))
     try:
-        return Motion(table["time"], joints, position)
+        motion = Motion(table["time"], joints, position)
+        if motion.duration > LONGEST_S:
+            raise _too_long(motion.duration)
+        return motion
     except RealworthyError as error:
         if not joints:
             raise BadFile(
@@ -118,6 +132,13 @@ def load_motion(path: Path | str) -> Motion:
                 hint=f"It has: {', '.join(table)}.",
             ) from None
         raise BadFile(path, error.problem, hint=error.hint) from None
+
+
+def _too_long(seconds: float) -> RealworthyError:
+    return RealworthyError(
+        f"A motion lasts {LONGEST_S:g} s at most, not {seconds:.4g} s.",
+        hint="Time is in seconds; or play it in parts.",
+    )
 
 
 def save_motion(motion: Motion, path: Path | str, *, overwrite: bool = False) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from realworthy.errors import BadRecording, UnknownName
 from realworthy.recordings.checks import check_recording
+from realworthy.recordings.gaps import check_no_long_gap
 from realworthy.recordings.resample import compute_at
 from realworthy.recordings.sidecar import Sidecar, plain_name
 from realworthy.recordings.signals import Values
@@ -98,6 +99,11 @@ class Recording:
         joined = {**self.signals, **signals}
         return Recording(self.time, joined, self.sidecar, self.source)
 
+    def without(self, signal: str) -> "Recording":
+        """This recording without a signal, if it has it."""
+        kept = {name: x for name, x in self.signals.items() if name != signal}
+        return Recording(self.time, kept, self.sidecar, self.source)
+
     def with_sidecar(self, sidecar: Sidecar) -> "Recording":
         """This recording with another sidecar."""
         return Recording(self.time, self.signals, sidecar, self.source)
@@ -119,11 +125,12 @@ class Recording:
         """The recording at `rate` [Hz] from its first row on, or at `times` [s].
 
         Measurements are interpolated, commands held, orientations turned. Nothing is
-        filtered and nothing extrapolated.
+        filtered, nothing extrapolated and no long gap filled.
         """
         if (rate is None) == (times is None):
             raise TypeError("resample needs either a rate or times")
         if rate is not None:
+            check_no_long_gap(self.time, owner=self.owner)
             count = int(self.duration * rate + 1e-6) + 1
             times = self.time[0] + np.arange(count) / rate
         grid = np.asarray(times, dtype=np.float64)

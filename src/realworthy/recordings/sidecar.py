@@ -11,6 +11,8 @@ from typing import Literal
 import msgspec
 
 from realworthy import artefacts
+from realworthy.artefacts import reading
+from realworthy.artefacts.numbers import Finite, NotNegative, Positive
 from realworthy.errors import BadFile
 
 SCHEMA = 1
@@ -26,11 +28,11 @@ class SignalSource(
     source: str | None = None
     """Column to read; the signal's own name when not given."""
     sign: Literal[1, -1] = 1
-    scale: float = 1.0
+    scale: Finite = 1.0
     """Factor to SI units: 0.017453292519943295 turns degrees into radians."""
-    offset: float = 0.0
+    offset: Finite = 0.0
     """Added last, in SI units."""
-    delay: float = 0.0
+    delay: Finite = 0.0
     """Seconds by which the column is late: what it says at t happened at t - delay."""
 
 
@@ -39,9 +41,9 @@ class Gains(
 ):
     """What the drive itself closed the loop with."""
 
-    kp: float | None = None
+    kp: NotNegative | None = None
     """Stiffness [N·m/rad], or [N·m·s/rad] around a velocity."""
-    kd: float | None = None
+    kd: NotNegative | None = None
     """Damping [N·m·s/rad]."""
 
 
@@ -50,11 +52,11 @@ class Noise(
 ):
     """Standard deviations of what the sensors add."""
 
-    position: float | None = None
+    position: NotNegative | None = None
     """[rad]"""
-    velocity: float | None = None
+    velocity: NotNegative | None = None
     """[rad/s]"""
-    torque: float | None = None
+    torque: NotNegative | None = None
     """[N·m]"""
 
 
@@ -73,16 +75,16 @@ class Sidecar(
     """The robot: a built-in name, `menagerie:<robot>` or a path."""
     command_kind: CommandKind | None = None
     """What `<joint>.command` asks for."""
-    rate: float | None = None
+    rate: NotNegative | None = None
     """Rows per second that the recorder meant to write [Hz]."""
     gains: dict[str, Gains] = {}
     """By joint."""
-    parameters: dict[str, float] = {}
+    parameters: dict[str, Finite] = {}
     """Numbers that held while recording and differ from run to run, by their names in
     the twin: a firmware's gain, the supply's voltage, a payload's mass. A replay takes
     them in place of the twin's own."""
     noise: Noise = Noise()
-    velocity_filter_hz: float | None = None
+    velocity_filter_hz: Positive | None = None
     """Cut-off of the drive's velocity filter [Hz]."""
     repeat_group: str | None = None
     """Recordings with the same text here repeat one experiment."""
@@ -95,7 +97,16 @@ class Sidecar(
 def plain_name(path: Path) -> str:
     """The file's name without its format: `run` for `run.csv.gz`."""
     name = path.name
-    for ending in (".gz", ".csv", ".npz", ".parquet", ".mcap", ".json", ".bag"):
+    for ending in (
+        ".gz",
+        ".csv",
+        ".npz",
+        ".parquet",
+        ".mcap",
+        ".json",
+        ".bag",
+        ".journal",
+    ):
         name = name.removesuffix(ending)
     return name
 
@@ -117,15 +128,14 @@ def to_json(sidecar: Sidecar) -> str:
 
 def from_json(text: str | bytes, path: Path) -> Sidecar:
     """The sidecar embedded in `path`."""
-    try:
-        sidecar = msgspec.json.decode(text, type=Sidecar)
-    except msgspec.MsgspecError as error:
-        raise BadFile(
-            path,
-            f"its embedded sidecar cannot be read: {error}.",
-            hint="A newer Realworthy may have written it; "
-            "try: pip install --upgrade realworthy",
-        ) from None
+    newer = "A newer Realworthy may have written it; "
+    newer += "try: pip install --upgrade realworthy"
+    with reading(path, "a recording with a whole sidecar in it", hint=newer):
+        try:
+            sidecar = msgspec.json.decode(text, type=Sidecar)
+        except msgspec.MsgspecError as error:
+            problem = f"its embedded sidecar cannot be read: {error}."
+            raise BadFile(path, problem, hint=newer) from None
     if sidecar.schema > SCHEMA:
         raise BadFile(
             path,

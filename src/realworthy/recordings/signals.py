@@ -17,7 +17,10 @@ Values = NDArray[np.float64]
 Table = dict[str, Values]
 """Columns as a file holds them, `time` among them, before they are a Recording."""
 
-HELD = frozenset({"command", "torque_enable"})
+BRAKING = "robot.braking"
+"""1 in rows in which the robot braked by itself though it was commanded, else 0."""
+
+HELD = frozenset({"command", "torque_enable", "braking"})
 """Parts of a name that mark a signal as held between rows, not moving linearly."""
 
 AXES = "wxyz"

@@ -9,13 +9,11 @@ import numpy as np
 import yaml
 
 from realworthy.errors import BadRecording
+from realworthy.recordings.gaps import GAP, find_gaps
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import SignalSource
 from realworthy.recordings.signals import AXES, quaternions
 from realworthy.recordings.units import Suspicion, find_unit_suspicions
-
-GAP = 2.5
-"""Steps longer than this many median steps are gaps: rows were lost."""
 
 
 def suspicions(recording: Recording) -> list[Suspicion]:
@@ -49,11 +47,6 @@ def to_paste(mapping: dict[str, SignalSource]) -> str:
     return flow.strip().removeprefix("{").removesuffix("}")
 
 
-def find_gaps(recording: Recording) -> np.ndarray:
-    """Rows before which rows are missing, by the length of the step."""
-    return np.flatnonzero(np.diff(recording.time) * recording.rate > GAP)
-
-
 def _find_rate(recording: Recording) -> list[Suspicion]:
     said, measured = recording.sidecar.rate, recording.rate
     if said is None or abs(measured - said) <= 0.2 * said or measured < said / 500:
@@ -63,7 +56,7 @@ def _find_rate(recording: Recording) -> list[Suspicion]:
 
 
 def _find_gaps(recording: Recording) -> list[Suspicion]:
-    gaps = find_gaps(recording)
+    gaps = find_gaps(recording.time)
     if len(gaps) == 0:
         return []
     steps = np.diff(recording.time)

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from realworthy.artefacts import check_free, load, save, writing
-from realworthy.errors import BadFile, MissingFile
+from realworthy.artefacts import check_free, load, read_arrays, reading, save, writing
+from realworthy.errors import BadFile
 from realworthy.residuals.arrays import Floats
 from realworthy.residuals.ensemble import Ensemble
 from realworthy.residuals.envelope import Envelope
@@ -57,6 +57,10 @@ class ResidualFile(
     file: str = ""
     """.npz of its arrays, beside this file."""
     evidence: Evidence | None = None
+    twin: str = ""
+    """Name of the twin that it was fitted on."""
+    fingerprint: str = ""
+    """Of that twin's model and numbers; it adds to no others."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,15 +89,11 @@ def load_residual(path: Path | str) -> Residual:
     path = Path(path)
     description = load(path, ResidualFile, schema=SCHEMA)
     arrays = path.with_name(description.file)
-    try:
-        with np.load(arrays, allow_pickle=False) as file:
-            ensemble = _unflatten(dict(file))
-    except FileNotFoundError:
-        raise MissingFile(arrays) from None
-    except KeyError as error:
-        raise BadFile(arrays, f"it has no array {error}.") from None
-    except (ValueError, OSError) as error:
-        raise BadFile(arrays, f"it is not an .npz of arrays: {error}") from None
+    with reading(arrays, "a set of a residual's arrays"):
+        try:
+            ensemble = _unflatten(read_arrays(arrays))
+        except KeyError as error:
+            raise BadFile(arrays, f"it has no array {error}.") from None
     residual = Residual(description=description, ensemble=ensemble)
     _check(residual, arrays)
     return residual

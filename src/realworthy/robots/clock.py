@@ -8,8 +8,8 @@ from realworthy.robots.robot import Robot
 
 _SPIN = 300e-6
 """[s] before a moment that are spun away: sleeping may end late."""
-_DRIFT = 1e-3
-"""By which two clocks may go differently, at most."""
+_DRIFT = 2e-4
+"""By which two clocks may go differently, at most: a quartz is within 100 ppm."""
 
 
 class Clock(ABC):
@@ -58,12 +58,18 @@ class SteppedClock(Clock):
             self._now = moment
 
 
-class Ages:
-    """How old things are that another clock stamped.
+def find_clock(robot: Robot) -> Clock:
+    """The clock to wait by: the machine's, or that of a robot which steps its time."""
+    return SteppedClock(robot) if robot.steps_time else MonotonicClock()
 
-    The clocks are joined at the quickest way seen, and let apart by a thousandth of
-    the time that passes, so that drift is followed and what waited in a queue is as old
-    as it is. A way that is late by the same time from the first is not seen.
+
+class Ages:
+    """How old measurements are that a driver stamps by another clock, one way only.
+
+    The clocks are joined at the quickest way seen, and let apart by as much as two
+    quartzes may drift, so that what waited in a queue is as old as it is. One way
+    cannot tell a delay that grows more slowly than that from drift, nor a delay that is
+    there from the first; a wire with an echo can (`packets.Packet.bound_sending`).
     """
 
     def __init__(self) -> None:

@@ -1,15 +1,25 @@
 """The reference protocol: what goes over the wire between a robot and its commander.
 
-A packet is little-endian: a header of 32 bytes (magic `RWRB`, version, kind, length of
-the payload, session, sequence, time of the sender [s]), the payload, the CRC-32 of both
+A packet is little-endian: a header of 48 bytes (magic `RWRB`, version, kind, length of
+the payload, session, sequence, and three times [s]), the payload, the CRC-32 of both
 and, where the two share a key, 16 bytes of HMAC-SHA-256 over all before. Every payload
 is in docs/drivers.md. A packet that is not exactly right is no packet: `decode` says
 what is wrong with it and nothing of it is used.
+
+The times bound how old a packet is without comparing two clocks, as RTCP does (RFC
+3550, section 6.4.1): `time` is the sender's clock, `echo` the newest `time` that the
+sender has had from the other side, `held` how long ago that came, so that whoever
+receives it knows
+
+    sent no earlier than echo + held,  on way for at most now − (echo + held),
+
+all on its own clock. The bound is the way there and back; drift enters by `held` alone.
 """
 
 import enum
 import hashlib
 import hmac
+import math
 import struct
 import zlib
 from dataclasses import dataclass
@@ -22,19 +32,25 @@ from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots.robot import Command, Mode, RobotInfo, State
 
 Floats = NDArray[np.float64]
-VERSION = 1
+VERSION = 2
 NONCE = 16
 """Bytes of chance that each side adds to a session's key."""
 TAG = 16
 """Bytes of a keyed packet's signature."""
 _MAGIC = b"RWRB"
-_HEADER = struct.Struct("<4sBBHQQd")
+_HEADER = struct.Struct("<4sBBHQQddd")
 _CRC = struct.Struct("<I")
-_STATE = struct.Struct("<BHHQ")
+_STATE = struct.Struct("<BHHQId")
 _COMMAND = struct.Struct("<H")
 _MODES = (Mode.DAMP, Mode.RUN, Mode.STOPPED)
 LARGEST = 60_000
 """Bytes of a packet, at most."""
+_MOST_SIGNALS = 1024
+"""Joints, commands or other signals of a robot; a description with more is refused. A
+state of so many joints still fits a packet."""
+_CLOCK_ERROR = 1e-3
+"""[s, and share of `held`] by which `echo + held` may lie ahead of the receiver's
+clock: rounding, and the drift of a quartz (1e-4) with room to spare."""
 
 
 class Kind(enum.IntEnum):
@@ -90,6 +106,22 @@ class Packet:
     sequence: int
     time: float
     payload: bytes
+    echo: float = 0.0
+    """[s, receiver's clock] newest `time` that the sender had from the receiver."""
+    held: float = 0.0
+    """[s] between its arrival and this packet's sending."""
+
+    def bound_sending(self, now: float) -> float | None:
+        """[s, receiver's clock] a moment before which it was not sent.
+
+        None where its times cannot be true: not finite, or from the future.
+        """
+        earliest = self.echo + self.held
+        if not math.isfinite(earliest) or self.held < 0:
+            return None
+        if earliest > now + _CLOCK_ERROR * (1 + self.held):
+            return None
+        return min(earliest, now)
 
 
 def encode(packet: Packet, key: bytes | None = None) -> bytes:
@@ -102,6 +134,8 @@ def encode(packet: Packet, key: bytes | None = None) -> bytes:
         packet.session,
         packet.sequence,
         packet.time,
+        packet.echo,
+        packet.held,
     )
     body = head + packet.payload
     body += _CRC.pack(zlib.crc32(body))
@@ -113,7 +147,7 @@ def decode(data: bytes, key: bytes | None = None) -> Packet | Flaw:
     least = _HEADER.size + _CRC.size + (0 if key is None else TAG)
     if not least <= len(data) <= LARGEST:
         return Flaw.SIZE
-    magic, version, kind, size, session, sequence, time = _HEADER.unpack_from(data)
+    magic, version, kind, size, session, sequence, *times = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         return Flaw.MAGIC
     if version != VERSION:
@@ -129,7 +163,9 @@ def decode(data: bytes, key: bytes | None = None) -> Packet | Flaw:
         return Flaw.KEY
     if not 1 <= kind <= len(Kind):
         return Flaw.KIND
-    return Packet(Kind(kind), session, sequence, time, data[_HEADER.size : end])
+    time, echo, held = times
+    payload = data[_HEADER.size : end]
+    return Packet(Kind(kind), session, sequence, time, payload, echo, held)
 
 
 def read_session(data: bytes) -> int:
@@ -164,30 +200,43 @@ def pack_state(state: State, followed: int) -> bytes:
     parts = (state.position, state.velocity, state.torque, state.others)
     numbers = np.concatenate(parts).astype("<f8", copy=False)
     head = _STATE.pack(
-        _MODES.index(state.mode), len(state.position), len(state.others), followed
+        _MODES.index(state.mode),
+        len(state.position),
+        len(state.others),
+        followed,
+        state.brake_count % 2**32,
+        state.time,
     )
     return head + numbers.tobytes()
 
 
-def unpack_state(packet: Packet, info: RobotInfo) -> State | Flaw:
-    """A state of the robot described; numbers may be NaN, which guards look at."""
+def unpack_state(packet: Packet, info: RobotInfo, now: float) -> State | Flaw:
+    """A state of the robot described; numbers may be NaN, which guards look at.
+
+    `now` is the receiver's clock [s].
+    """
     joints, others = len(info.joints), len(info.other_signals)
     payload = packet.payload
     if len(payload) != _STATE.size + 8 * (3 * joints + others):
         return Flaw.PAYLOAD
-    mode, joint_count, other_count, _ = _STATE.unpack_from(payload)
+    mode, joint_count, other_count, _, brakes, time = _STATE.unpack_from(payload)
     if (joint_count, other_count) != (joints, others) or mode >= len(_MODES):
+        return Flaw.PAYLOAD
+    sent_after = packet.bound_sending(now)
+    if sent_after is None:
         return Flaw.PAYLOAD
     numbers = np.frombuffer(payload, dtype="<f8", offset=_STATE.size)
     numbers = numbers.astype(np.float64)
     return State(
-        time=packet.time,
+        time=time,
         sequence=packet.sequence,
         position=numbers[:joints],
         velocity=numbers[joints : 2 * joints],
         torque=numbers[2 * joints : 3 * joints],
         others=numbers[3 * joints :],
         mode=_MODES[mode],
+        brake_count=brakes,
+        sent_after=sent_after,
     )
 
 
@@ -223,13 +272,18 @@ def pack_info(info: RobotInfo) -> bytes:
 def unpack_info(payload: bytes) -> RobotInfo | Flaw:
     try:
         found = msgspec.json.decode(payload, type=_Description)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Flaw.PAYLOAD
     count = len(found.commands)
     if {len(found.command_lower), len(found.command_upper)} != {count}:
         return Flaw.PAYLOAD
     if not 0 < found.rate < 1e6:
         return Flaw.PAYLOAD
+    for names in ((found.name,), found.joints, found.commands, found.other_signals):
+        if len(names) > _MOST_SIGNALS or len(set(names)) < len(names):
+            return Flaw.PAYLOAD
+        if not all(name and name.isprintable() for name in names):
+            return Flaw.PAYLOAD  # an escape code is no name
     lower = [-np.inf if value is None else value for value in found.command_lower]
     upper = [np.inf if value is None else value for value in found.command_upper]
     return RobotInfo(

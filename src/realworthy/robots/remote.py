@@ -1,8 +1,10 @@
 """The commander's end of the wire: a robot elsewhere, behind the `Robot` interface."""
 
+import math
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 
 from realworthy.errors import RealworthyError
 from realworthy.robots import packets
@@ -17,6 +19,12 @@ _ALIVE = 0.05
 """[s] of silence after which a commander that only reads says that it is there."""
 _INSIST = 0.25
 """[s] for which a robot is asked to brake or stop until it says that it does."""
+
+
+_MOST_PACKETS = 2000
+"""Packets that are taken at once: a flood must not keep a commander from commanding. A
+robot sends some hundreds in a second."""
+_STRICTNESS = (Mode.RUN, Mode.DAMP, Mode.STOPPED)
 
 
 class RobotSilent(RealworthyError):
@@ -48,6 +56,11 @@ class RemoteRobot(Robot):
         self._session, self._session_key = 0, key
         self._sequence = 0
         self._newest: State | None = None
+        self._heard: tuple[float, float] | None = None
+        """The newest packet's stamp, by the robot's clock, and when it came, by
+        ours."""
+        self._brakes = 0
+        """Times that the robot had braked by itself when it was last read."""
         self._mode = Mode.DAMP
         self._refusal = b""
         """Why the robot does not want to be connected."""
@@ -67,6 +80,7 @@ class RemoteRobot(Robot):
         """Becomes the one commander; the robot brakes until it is commanded."""
         self._ask()
         flag = b"\x01" if self._reset_stop else b"\x00"
+        self._heard = None
         self._newest, self._mode, self._refusal = None, Mode.DAMP, b""
         end = time.monotonic() + self._timeout
         while self._newest is None:
@@ -80,10 +94,10 @@ class RemoteRobot(Robot):
             if is_late:
                 raise self._silent()
         self._due = 0.0
+        self._brakes = self._newest.brake_count
 
     def read(self) -> State:
-        while (found := self._link.receive()) is not None:
-            self._take(found)
+        self._listen()
         if self._newest is None:
             raise RobotSilent(
                 "This robot was not connected.", hint="Call connect() first."
@@ -91,11 +105,18 @@ class RemoteRobot(Robot):
         now = time.monotonic()
         if self._mode is not Mode.RUN and now - self._spoke > _ALIVE:
             self._send(Kind.DAMP)
-        return self._newest
+        state, before = self._newest, self._brakes
+        self._brakes = state.brake_count
+        if self._brakes > before:  # for so short a moment that no state shows it
+            return replace(
+                state, mode=max(state.mode, Mode.DAMP, key=_STRICTNESS.index)
+            )
+        return state
 
     def write(self, command: Command) -> None:
         if self._mode is not Mode.STOPPED:
             self._mode = Mode.RUN
+            self._listen()  # the robot must know how fresh our knowledge is
             self._send(Kind.COMMAND, packets.pack_command(command))
 
     def wait(self, seconds: float) -> None:
@@ -132,6 +153,14 @@ class RemoteRobot(Robot):
         """Closes, and gives the link back."""
         self.close()
         self._link.close()
+
+    def _listen(self) -> None:
+        """Takes what has come, up to as much as may come within a second."""
+        for _ in range(_MOST_PACKETS):
+            found = self._link.receive()
+            if found is None:
+                return
+            self._take(found)
 
     def _insist(self, kind: Kind, wanted: tuple[Mode, ...]) -> None:
         if not self._session:
@@ -198,18 +227,23 @@ class RemoteRobot(Robot):
 
     def _take_state(self, packet: Packet) -> None:
         assert self._info is not None
-        state = packets.unpack_state(packet, self._info)
-        if isinstance(state, Flaw):
-            self.flaws[state] += 1
+        now = time.monotonic()
+        state = packets.unpack_state(packet, self._info, now)
+        if isinstance(state, Flaw) or not math.isfinite(packet.time):
+            self.flaws[Flaw.PAYLOAD] += 1
         elif self._newest is None or state.sequence > self._newest.sequence:
-            self._newest = state
+            self._newest, self._heard = state, (packet.time, now)
         else:
             self.flaws[Flaw.REPLAYED] += 1
 
     def _send(self, kind: Kind, payload: bytes = b"") -> None:
         self._sequence += 1
         now = time.monotonic()
-        packet = Packet(kind, self._session, self._sequence, now, payload)
+        echo, held = 0.0, 0.0
+        if self._heard is not None:
+            echo, held = self._heard[0], now - self._heard[1]
+        session, number = self._session, self._sequence
+        packet = Packet(kind, session, number, now, payload, echo, held)
         self._link.send(packets.encode(packet, self._session_key), self._peer)
         self._spoke = now
 

@@ -56,6 +56,11 @@ class State:
     others: Floats
     """In the order of `RobotInfo.other_signals`."""
     mode: Mode = Mode.RUN
+    brake_count: int = 0
+    """Times that the robot has braked by itself, because commands did not come."""
+    sent_after: float | None = None
+    """[s, `time.monotonic` here] before which this state was not sent to us, where a
+    wire can bound that; None: only the robot's own stamp tells how old it is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +78,12 @@ class Robot(ABC):
     @abstractmethod
     def info(self) -> RobotInfo:
         """The robot's description of itself."""
+
+    @property
+    def steps_time(self) -> bool:
+        """Whether time passes for it in `wait` alone, as for a stand-in in this
+        process; a robot's passes by itself."""
+        return False
 
     @abstractmethod
     def connect(self) -> None:

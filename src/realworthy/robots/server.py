@@ -1,24 +1,32 @@
 """The robot's end of the wire: any `Robot`, commanded by one peer at a time.
 
-What this end promises, whatever the other does: without a fresh, whole and, where a key
-is shared, signed command within the deadline the robot brakes; a stop stays until a
-commander asks for a reset when it connects; packets that are not right change nothing
-and are counted.
+What this end promises, whatever the other and the network do: the robot brakes when the
+deadline has passed since the last command was *sent*; no command leaves the range that
+the robot's own description states; a stop stays until a commander asks for a reset when
+it connects; packets that are not right change nothing and are counted.
+
+When a command was sent is bounded by the robot's own clock (`packets`): it answers a
+state that we sent. A link whose way there and back is longer than the deadline cannot
+command the robot at all.
 """
 
+import math
 import os
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.robots import packets
-from realworthy.robots.clock import Ages
 from realworthy.robots.link import Link
 from realworthy.robots.packets import Flaw, Kind, Packet
 from realworthy.robots.robot import Command, Mode, Robot
 
+Floats = NDArray[np.float64]
 _GREETINGS = 8
 """Peers that may be about to connect at the same time."""
 _FAR_BEHIND = 0.05
@@ -30,15 +38,13 @@ class ServerSettings:
     """How the robot's end behaves."""
 
     deadline: float = 0.1
-    """[s] without a command after which the robot brakes by itself."""
+    """[s] since the last command was sent after which the robot brakes by itself."""
     lease: float = 1.0
     """[s] of silence after which another peer may connect."""
     tick: float = 0.004
     """[s] between states that are sent; also how often the deadline is looked at."""
     key: bytes | None = None
     """Shared with whoever may command the robot."""
-    steps_time: bool = True
-    """Whether the robot is a stand-in whose time passes only in `wait`."""
 
     def __post_init__(self) -> None:
         if not 0 < self.tick < self.deadline <= self.lease < 60:
@@ -57,7 +63,8 @@ class _Peer:
     heard: float
     sequence: int
     """Of the newest packet used."""
-    ages: Ages = field(default_factory=Ages)
+    time: float = 0.0
+    """Its stamp, by the peer's clock."""
 
 
 class RobotServer:
@@ -72,6 +79,8 @@ class RobotServer:
         self.used: Counter[Kind] = Counter()
         self.damped = 0
         """Times the deadline passed and the robot was made to brake."""
+        self.bounded = 0
+        """Commands beyond the robot's own range, which were cut to it."""
         self._robot, self._link = robot, link
         self._description = packets.pack_info(robot.info)
         self._width = len(robot.info.commands)
@@ -80,6 +89,7 @@ class RobotServer:
         self._gone: _Peer | None = None
         """Who commanded last; its CLOSE comes several times."""
         self._commanded = 0.0
+        """[s] before which the last command taken was not sent."""
         self._mode = Mode.DAMP
         self._sequence = 0
         self._followed = 0
@@ -102,11 +112,11 @@ class RobotServer:
                 self._listen(beat)
                 now = time.monotonic()
                 self.tick(now)
-                if self.settings.steps_time:
+                if self._robot.steps_time:
                     self._robot.wait(self.settings.tick)
                 if now - beat > _FAR_BEHIND:
                     beat = now
-                self._report()
+                self.report(time.monotonic())
         finally:
             self._robot.close()
 
@@ -148,37 +158,53 @@ class RobotServer:
             if left <= 0 and (found is None or count > _FLOOD):
                 return
 
-    def _report(self) -> None:
-        self._sequence += 1
+    def report(self, now: float) -> None:
+        """Sends the newest state to the commander."""
         peer = self._peer
         if peer is None:
             return
         state = self._robot.read()
+        mode = state.mode if self._mode is Mode.RUN else self._mode
+        state = replace(state, mode=mode, brake_count=state.brake_count + self.damped)
         payload = packets.pack_state(state, self._followed)
-        packet = Packet(Kind.STATE, peer.session, self._sequence, state.time, payload)
+        self._send(Kind.STATE, peer, payload, now)
+
+    def _send(self, kind: Kind, peer: _Peer, payload: bytes, now: float) -> None:
+        self._sequence += 1
+        held = now - peer.heard
+        packet = Packet(
+            kind, peer.session, self._sequence, now, payload, peer.time, held
+        )
         self._link.send(packets.encode(packet, peer.key), peer.address)
 
     def _obey(self, packet: Packet, peer: _Peer, now: float) -> Flaw | None:
         """A packet of the commander's own session."""
         if packet.kind is Kind.CONNECT:  # our answer was lost
-            peer.heard = now
-            self._answer(Kind.CONNECTED, peer)
+            peer.heard, peer.time = now, packet.time
+            self._send(Kind.CONNECTED, peer, b"", now)
             return None
         if packet.kind not in (Kind.COMMAND, Kind.DAMP, Kind.STOP, Kind.CLOSE):
             return Flaw.KIND
         if packet.sequence <= peer.sequence:
             return Flaw.REPLAYED
-        values = None
+        if not math.isfinite(packet.time):
+            return Flaw.PAYLOAD
+        values, sent_after = None, now
         if packet.kind is Kind.COMMAND:
             values = packets.unpack_command(packet.payload, self._width)
             if isinstance(values, Flaw):
                 return values
-            # A robot that hung finds commands in its queue that nobody means any more.
-            if peer.ages.join(now, packet.time) > self.settings.deadline:
+            bound = packet.bound_sending(now)
+            if bound is None:
+                return Flaw.PAYLOAD
+            sent_after = bound
+            # A robot that hung finds commands in its queue that nobody means any more;
+            # and who has not heard from it for so long does not know what he commands.
+            if max(now - sent_after, packet.held) > self.settings.deadline:
                 return Flaw.LATE
         elif packet.payload:
             return Flaw.PAYLOAD
-        peer.sequence, peer.heard = packet.sequence, now
+        peer.sequence, peer.heard, peer.time = packet.sequence, now, packet.time
         self.used[packet.kind] += 1
         if packet.kind is Kind.STOP:
             self._mode = Mode.STOPPED
@@ -191,10 +217,17 @@ class RobotServer:
             self._mode = Mode.DAMP
             self._robot.damp()
         else:
-            self._mode, self._commanded = Mode.RUN, now
+            self._mode, self._commanded = Mode.RUN, sent_after
             self._followed = packet.sequence
-            self._robot.write(Command(sequence=packet.sequence, values=values))
+            self._write(packet.sequence, values)
         return None
+
+    def _write(self, sequence: int, values: Floats) -> None:
+        """Obeys a command within the range that the robot itself states."""
+        info = self._robot.info
+        bounded = np.clip(values, info.command_lower, info.command_upper)
+        self.bounded += bool((bounded != values).any())
+        self._robot.write(Command(sequence=sequence, values=bounded))
 
     def _greet(self, data: bytes, address: Hashable, now: float) -> Flaw | None:
         """A packet of somebody who does not command: may only ask, and connect."""
@@ -236,25 +269,21 @@ class RobotServer:
         self._link.send(packets.encode(answer, self.settings.key), address)
 
     def _accept(self, packet: Packet, known: _Peer, now: float) -> Flaw | None:
-        if len(packet.payload) != 1:
+        if len(packet.payload) != 1 or not math.isfinite(packet.time):
             return Flaw.PAYLOAD
         if self._peer is not None and self._peer.address != known.address:
-            self._answer(Kind.REFUSED, known, b"busy")
+            self._send(Kind.REFUSED, known, b"busy", now)
             return Flaw.PEER
         if self._mode is Mode.STOPPED and packet.payload != b"\x01":
-            self._answer(Kind.REFUSED, known, b"stopped")
+            self._send(Kind.REFUSED, known, b"stopped", now)
             return None
         del self._greeted[known.session]
-        known.heard, known.sequence = now, packet.sequence
+        known.heard, known.sequence, known.time = now, packet.sequence, packet.time
         self._peer, self._mode = known, Mode.DAMP
         self._robot.connect()
         self.used[Kind.CONNECT] += 1
-        self._answer(Kind.CONNECTED, known)
+        self._send(Kind.CONNECTED, known, b"", now)
         return None
-
-    def _answer(self, kind: Kind, peer: _Peer, payload: bytes = b"") -> None:
-        packet = Packet(kind, peer.session, self._sequence, 0.0, payload)
-        self._link.send(packets.encode(packet, peer.key), peer.address)
 
     def _let_go(self) -> None:
         self._gone, self._peer = self._peer, None

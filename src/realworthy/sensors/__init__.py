@@ -1,8 +1,9 @@
 """Sensors: what stands between a true signal and the number that a robot reports.
 
-Here live descriptions (`Sensor`, which twin files hold as YAML) and the explicit law
-that runs them on numpy arrays and torch tensors alike, many worlds at a time: bias,
-scale, noise, delay, quantisation, slow rates and lost readings.
+Here live the measuring law, step by step (`stages`): delay, filter, scale, bias, noise,
+quantisation, lost readings, on numpy arrays and torch tensors alike, many worlds at a
+time. Tasks, realities, certification and the live view measure by it; `Sensor`
+describes one signal's numbers, and `Law` runs the description.
 Not here: MuJoCo's own sensors (`twins`), numbers believed about a sensor
 (`parameters`), faults of the interface such as swapped joints (`recordings`,
 `realities`), random numbers (the caller draws them, so that results repeat by seed).

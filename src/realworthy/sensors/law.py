@@ -1,6 +1,6 @@
-"""The explicit law of a sensor: the true signal in, readings out.
+"""The law of a described sensor: the true signal in, readings out, as `stages` says.
 
-    reading = round_to_quantum(scale · true(t − delay) + bias + noise · n)
+    reading = round_to_quantum(scale · filtered(true(t − delay)) + bias + noise · n)
 
 A new reading is due `rate` times a second, the first at once; a due reading is lost
 with probability `dropout`. Between readings the last one stands, so a policy sees what
@@ -15,7 +15,7 @@ can be stacked as rows of one call.
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 import array_api_compat as api
 
@@ -26,9 +26,16 @@ from realworthy.sensors.sensor import (
     check_delay,
     check_number,
 )
-
-Array: TypeAlias = Any
-"""A numpy array or a torch tensor."""
+from realworthy.sensors.stages import (
+    Array,
+    compute_reading,
+    fill,
+    follow,
+    hold,
+    quantise,
+    recall,
+    remember,
+)
 
 State: TypeAlias = dict[str, Array]
 """What a sensor remembers between timesteps: name → (worlds, k)."""
@@ -100,24 +107,28 @@ class Law:
         numbers = self._nominal_like(true)
         for kind, value in parameters.items():
             numbers[kind] = xp.astype(value, true.dtype, copy=False)
-        history = xp.concat([true[:, None], state["history"][:, :-1]], axis=1)
+        history = remember(state["history"], true)
         late = self._recall(history, numbers["delay"])
-        reading = numbers["scale"] * late + numbers["bias"]
-        reading = reading + numbers["noise"] * draws.normal
-        quantum = numbers["quantum"]
-        step = xp.where(quantum > 0.0, quantum, 1.0)
-        reading = xp.where(quantum > 0.0, step * xp.round(reading / step), reading)
+        filtered = self._filter(state["filtered"][:, 0], late, numbers["filter"])
+        reading = compute_reading(
+            filtered,
+            scale=numbers["scale"],
+            bias=numbers["bias"],
+            noise=[numbers["noise"] * draws.normal],
+        )
+        reading = quantise(reading, numbers["quantum"])
 
         phase = state["phase"][:, 0]
         due = phase >= 1.0 - SLACK
         arrives = due & (draws.uniform >= numbers["dropout"])
-        reading = xp.where(arrives, reading, state["reading"][:, 0])
+        reading = hold(arrives, reading, state["reading"][:, 0])
         if "rate" in numbers:
             excess = xp.where(xp.abs(phase - 1.0) < SLACK, 0.0, phase - 1.0)
             phase = xp.where(due, excess, phase) + numbers["rate"] * self.timestep
             phase = xp.clip(phase, max=2.0)  # faster than time: always due
-        updates = {"reading": reading[:, None], "phase": phase[:, None]}
-        return reading, {"history": history, **updates}
+        updates = {"filtered": filtered, "reading": reading, "phase": phase}
+        columns = {name: value[:, None] for name, value in updates.items()}
+        return reading, {"history": history, **columns}
 
     def check_parameters(self, parameters: Mapping[str, Array]) -> None:
         """Raises for a kind that this law lacks, or a number that no world may have."""
@@ -134,10 +145,10 @@ class Law:
                 check_delay(most, self._limit, signal=signal)
 
     def _start(self, true: Array) -> State:
-        xp = api.array_namespace(true)
         column = true[:, None]
         return {
-            "history": xp.tile(column, (1, self._slot_count)),
+            "history": fill(true, self._slot_count),
+            "filtered": 1.0 * column,
             "reading": 1.0 * column,
             "phase": 0.0 * column + 1.0,
         }
@@ -145,17 +156,25 @@ class Law:
     def _recall(self, history: Array, delay: Array) -> Array:
         """The signal of `delay` ago (worlds,), from values newest first."""
         xp = api.array_namespace(history)
-        steps = xp.reshape(delay, (-1, 1)) / self.timestep
+        steps = xp.broadcast_to(delay, history.shape[:1]) / self.timestep
         outside = (steps < -SLACK) | (steps > self._limit / self.timestep + SLACK)
         steps = xp.clip(steps, min=0.0, max=self._slot_count - 1.0)
         if self.sensor.interpolation == "hold":
             steps = xp.ceil(steps - SLACK)
-        slots = xp.arange(
-            self._slot_count, dtype=history.dtype, device=api.device(history)
+        newer = xp.floor(steps)
+        older = xp.clip(newer + 1.0, max=self._slot_count - 1.0)
+        first, second = (
+            recall(history, xp.astype(age, xp.int64)) for age in (newer, older)
         )
-        weights = xp.clip(1.0 - xp.abs(steps - slots), min=0.0)
-        weights = xp.where(outside, math.nan, weights)
-        return xp.sum(weights * history, axis=1)
+        late = first + (steps - newer) * (second - first)
+        return xp.where(outside, math.nan, late)
+
+    def _filter(self, last: Array, late: Array, time_constant: Array) -> Array:
+        """The delayed signal after its low pass; the same where it has none."""
+        xp = api.array_namespace(late)
+        tau = xp.where(time_constant > 0.0, time_constant, 1.0)
+        filtered = follow(last, late, 1.0 - xp.exp(-self.timestep / tau))
+        return xp.where(time_constant > 0.0, filtered, late)
 
     def _nominal_like(self, like: Array) -> dict[str, Array]:
         """Nominal numbers without dimensions, made once per dtype and device."""

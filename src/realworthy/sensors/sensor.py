@@ -27,6 +27,7 @@ KINDS: dict[str, Kind] = {
     "scale": Kind("1", LOG, (0.8, 1.25)),
     "noise": Kind("signal", LOGIT),
     "delay": Kind("s", LOGIT, (0.0, 0.04)),
+    "filter": Kind("s", LOGIT, (0.0, 0.02)),
     "quantum": Kind("signal", LOGIT),
     "rate": Kind("Hz", LOG),
     "dropout": Kind("1", LOGIT, (0.0, 0.2), upper=1.0),
@@ -48,6 +49,8 @@ class Sensor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     delay_limit: float | None = None
     """[s] longest delay that a world may have; sizes the buffer. None: `delay`."""
     interpolation: Interpolation = "linear"
+    filter: float = 0.0
+    """[s] time constant of a first-order low pass before scale and bias. 0: none."""
     quantum: float = 0.0
     """Step of an encoder; readings are rounded to its multiples. 0: none."""
     rate: float | None = None

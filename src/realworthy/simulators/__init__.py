@@ -11,7 +11,8 @@ the only one of `warp`, `pydrake` and `sapien`.
 
 from typing import TYPE_CHECKING
 
-from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
+from realworthy.simulators.effects import SubstepEffect
+from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.rollout import record
 from realworthy.simulators.simulator import Outcome, Simulator, describe_outcomes
 

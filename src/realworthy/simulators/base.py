@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.recordings import Recording
-from realworthy.twins import BoundTwin, Twin
+from realworthy.twins import BoundTwin
+from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
 _POSE = tuple(
@@ -42,12 +42,6 @@ class BaseMotion:
         return replace(self, pose=self.pose[rows], motion=self.motion[rows])
 
 
-def is_floating(twin: Twin) -> bool:
-    """Whether the robot itself has a floating base."""
-    model = twin.compiled.model
-    return mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, "base.position") >= 0
-
-
 def has_base(recording: Recording) -> bool:
     """Whether the pose of the base was recorded."""
     return all(name in recording.signals for name in _POSE)
@@ -55,13 +49,8 @@ def has_base(recording: Recording) -> bool:
 
 def read_base(bound: BoundTwin, recording: Recording) -> BaseMotion | None:
     """The recorded motion of the base, differentiated where only its pose was."""
-    model = bound.model
-    sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, "base.position")
-    if sensor < 0 or not has_base(recording):
-        return None
-    body = int(model.sensor_objid[sensor])
-    joint = int(model.body_jntadr[body])
-    if joint < 0 or model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
+    base = Layout(bound).base
+    if base is None or not has_base(recording):
         return None
     pose = np.stack([recording.signals[name] for name in _POSE], axis=1)
     pose[:, 3:] /= np.linalg.norm(pose[:, 3:], axis=1, keepdims=True)
@@ -70,8 +59,7 @@ def read_base(bound: BoundTwin, recording: Recording) -> BaseMotion | None:
     for column, name in enumerate(_MOTION):
         if name in recording.signals:
             motion[:, column] = recording.signals[name]
-    place, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-    return BaseMotion(pose, motion, place, dof)
+    return BaseMotion(pose, motion, *base)
 
 
 def join_bases(bases: list[BaseMotion]) -> BaseMotion | None:

@@ -97,10 +97,11 @@ class ExplicitLaws:
             return np.empty((len(ids), 0))
         return np.concatenate([part[ids] for part in parts], axis=1)
 
-    def restore(self, state: Floats, ids: NDArray[np.intp]) -> None:
-        """Puts back what `state` gave."""
+    def restore(self, state: Floats, ids: NDArray[np.intp]) -> Floats:
+        """Takes its columns of `state`, which `state` gave, and returns the others."""
         for group in self._groups:
             state = group.restore(state, ids)
+        return state
 
 
 class _Group:

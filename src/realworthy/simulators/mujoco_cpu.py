@@ -1,7 +1,6 @@
 """Worlds on all cores of the CPU, through MuJoCo's own batch."""
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 
@@ -11,7 +10,9 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError
+from realworthy.simulators.effects import SubstepEffect
 from realworthy.simulators.laws import ExplicitLaws
+from realworthy.simulators.residual_force import ResidualForce
 from realworthy.simulators.simulator import (
     Array,
     Outcome,
@@ -45,27 +46,6 @@ _COUNT = 1  # a warning is (what it was about, how often)
 _FEW_SHAPES = 8
 """Of a body, up to which trying all is quicker than a tree of boxes around them."""
 Floats = NDArray[np.float64]
-
-
-class SubstepEffect(ABC):
-    """Something that acts on all worlds before each substep, beyond what a twin has."""
-
-    @abstractmethod
-    def start(self, simulator: "MujocoCpu") -> None:
-        """Takes hold of the arrays that it needs, before the first step."""
-
-    @abstractmethod
-    def reset(self, worlds: NDArray[np.intp]) -> None:
-        """Forgets what happened in some worlds."""
-
-    @abstractmethod
-    def act(self) -> None:
-        """Adds to `qfrc_applied`, or moves fields, for the coming substep."""
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether `act` does nothing until further notice, so that it can be spared."""
-        return False
 
 
 def read_thread_count() -> int:
@@ -122,7 +102,12 @@ class MujocoCpu(Simulator):
         self._outcomes = np.zeros(world_count, dtype=np.int64)
         self._arrays["outcome"] = self._outcomes
         self._seen = self._batch.warning[..., _COUNT].copy()
-        self._effects = tuple(effects)
+        residual = self.bound.twin.residual
+        self._residual = residual and ResidualForce(residual, self.bound)
+        own = (self._residual,) if self._residual else ()
+        self._effects = (*effects, *own)
+        if self._effects:
+            self._applied = self.array("qfrc_applied")
         for effect in self._effects:
             effect.start(self)
         self.reset()
@@ -233,14 +218,19 @@ class MujocoCpu(Simulator):
 
     def state(self, worlds: Worlds = None) -> Floats:
         ids = self.check_worlds(worlds)
-        return np.concatenate([self._batch.state[ids], self._laws.state(ids)], axis=1)
+        parts = [self._batch.state[ids], self._laws.state(ids)]
+        if self._residual:
+            parts.append(self._residual.state(ids))
+        return np.concatenate(parts, axis=1)
 
     def restore(self, state: ArrayLike, worlds: Worlds = None) -> None:
         ids = self.check_worlds(worlds)
         state = np.asarray(state, dtype=np.float64)
         width = self._batch.nstate
         self._batch.state[ids] = state[:, :width]
-        self._laws.restore(state[:, width:], ids)
+        rest = self._laws.restore(state[:, width:], ids)
+        if self._residual:
+            self._residual.restore(rest, ids)
         self._outcomes[ids] = Outcome.OK
         self._batch.forward(np.unique(ids), _ALL_STAGES)
 
@@ -346,6 +336,8 @@ class MujocoCpu(Simulator):
                 self._laws.write_torques(command, self._ctrl)
             else:
                 self._ctrl[:] = command
+            if self._effects:
+                self._applied[:] = 0.0
             for effect in self._effects:
                 effect.act()
             self._advance(alive, 1)

@@ -56,6 +56,13 @@ class MujocoGpu(Simulator):
         if self.bound.drives and not HAS_TORCH:
             need = f"The law of actuator '{self.bound.drives[0].name}' on MujocoGpu"
             raise MissingExtra("torch", "gpu", need=need)
+        learned = self.bound.twin.residual, self.bound.twin.networks
+        if any(learned):
+            what = "a residual" if learned[0] else "a learned drive"
+            raise RealworthyError(
+                f"{self.bound.twin.owner} has {what}, which runs on the CPU alone.",
+                hint="Try: --device cpu; or leave it out of the twin file.",
+            )
         wanted = "cuda" if device is None and wp.is_cuda_available() else device
         self.device = _find_device(wanted or "cpu")
         with wp.ScopedDevice(self.device):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from realworthy.actuators import MotorDc
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.recordings.motion import Reference
-from realworthy.robots.follow import Line, Plan
+from realworthy.robots.plan import Line, Plan
 from realworthy.twins import BoundTwin
 from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout

@@ -16,25 +16,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
+from realworthy.recordings.gaps import check_no_long_gap
 from realworthy.simulators.base import (
     BaseMotion,
     has_base,
-    is_floating,
     join_bases,
     read_base,
 )
+from realworthy.simulators.effects import SubstepEffect
 from realworthy.simulators.inputs import (
     Encoders,
     Inputs,
     check_joints,
     choose_inputs,
 )
-from realworthy.simulators.mujoco_cpu import MujocoCpu, SubstepEffect
+from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.short_delays import mixing
 from realworthy.simulators.simulator import Outcome
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.layout import Layout
-from realworthy.twins.structure import hang, set_timestep
+from realworthy.twins.structure import set_timestep
 
 Floats = NDArray[np.float64]
 _ROOM = 4_000_000
@@ -107,8 +108,8 @@ def lay_out_all(
 ) -> list[Track]:
     """Several recordings; those of equal rate share one bound twin, and so worlds."""
     clocks: dict[_Kind, list[tuple[float, BoundTwin]]] = {}
-    floats, listed = is_floating(twin), list(recordings)
-    hung = twin.edited(hang) if floats else twin
+    floats, listed = twin.base is not None, list(recordings)
+    hung = twin.hung() if floats else twin
     room = find_room(twin, listed, space)
     tracks = []
     for recording in listed:
@@ -390,6 +391,7 @@ def lay_out_on(
     layout = Layout(bound)
     joints = tuple(j for j in recording.joints if j in layout.joints)
     check_joints(bound, recording)
+    check_no_long_gap(recording.time, owner=recording.owner)
     inputs = choose_inputs(bound, recording)
     elapsed = recording.time - recording.time[0]
     rows = np.round(elapsed / bound.model.opt.timestep).astype(np.intp)

@@ -11,6 +11,8 @@ from torch import Tensor
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.scene import Scene
+from realworthy.twins import Twin
+from realworthy.twins.floating import FloatingBase
 
 _TOUCH = 1.0
 """[N] above which a foot counts as standing."""
@@ -43,13 +45,10 @@ class Base:
     """Finds the floating base and reads how it moves."""
 
     def __init__(self, scene: Scene) -> None:
-        found = scene.find_base()
-        if found is None:
-            raise RealworthyError(
-                f"Twin '{scene.simulator.bound.twin.name}' has no floating base.",
-                hint="Legged tasks need a body with a free joint.",
-            )
-        self.qpos, self.dof = found
+        require_base(scene.simulator.bound.twin)
+        base = scene.find_base()
+        assert base is not None
+        self.qpos, self.dof = base
 
     def read(self, scene: Scene) -> BaseMotion:
         """As of the last step."""
@@ -63,6 +62,17 @@ class Base:
             turning=motion[:, 3:],
             gravity=_find_gravity(w, v),
         )
+
+
+def require_base(twin: Twin) -> FloatingBase:
+    """The floating base of a twin; raises where it is fixed."""
+    if twin.base is None:
+        raise RealworthyError(
+            f"Twin '{twin.name}' has no floating base.",
+            hint="Legged tasks need a body with a free joint; `base: free` in a twin "
+            "file gives the robot one.",
+        )
+    return twin.base
 
 
 class Feet:

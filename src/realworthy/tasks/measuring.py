@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.policies.observer import Observer
+from realworthy.sensors.stages import compute_reading, recall, remember, restart
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.scene import Scene
@@ -157,21 +158,17 @@ class Measuring:
         """(worlds, signals) as the robot would report them, some steps late."""
         if self._link is not None:
             return torch.from_numpy(self._link.report()).to(signals)
-        if self._has_faults:
-            scale, bias, sd = self._faults
-            noise = sd * self._chance.normal(*signals.shape)
-            signals = signals * scale + bias + noise
-        if self._noise is not None:
-            signals = signals + self._noise * self._chance.normal(*signals.shape)
+        scale, bias, sd = self._faults if self._has_faults else (None, None, None)
+        noise = [x for x in (sd, self._noise) if x is not None]
+        drawn = [x * self._chance.normal(*signals.shape) for x in noise]
+        reading = compute_reading(signals, scale=scale, bias=bias, noise=drawn)
         if not self._most:
-            return signals
+            return reading
         if fresh is None:
-            self.rows = torch.cat([signals[:, None], self.rows[:, :-1]], dim=1)
+            self.rows = remember(self.rows, reading)
         else:
-            begun = signals[:, None].expand_as(self.rows)
-            self.rows = torch.where(fresh[:, None, None], begun, self.rows)
-        index = self.late[:, None, None].expand(-1, 1, signals.shape[1])
-        return self.rows.gather(1, index)[:, 0]
+            self.rows = restart(self.rows, reading, fresh)
+        return recall(self.rows, self.late)
 
     def _find_noise(self, factor: float) -> Tensor | None:
         """(signals,) sd of the task's noise on each signal; None: there is none."""

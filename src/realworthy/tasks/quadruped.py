@@ -22,6 +22,7 @@ from realworthy.tasks.legged import (
     CommandSettings,
     Feet,
     VelocityCommands,
+    require_base,
 )
 from realworthy.tasks.mirrors import Reflection, Swap
 from realworthy.tasks.randomization import Pushes, Randomization
@@ -241,7 +242,7 @@ def quadruped_randomization(
 ) -> Randomization:
     """The usual ranges for walking: ground, load, gains, delay, noise and pushes."""
     twin = twin or load_twin("quadruped")
-    space, trunk = twin.space, _find_trunk(twin)
+    space, trunk = twin.space, require_base(twin).body
     mass = space[f"{trunk}.mass"].nominal
     marginals: dict[str, Marginal] = {
         "all.contact_friction": Uniform(0.3, 1.2),
@@ -291,10 +292,3 @@ def _find_part(joint: str, twin: Twin) -> tuple[str, str]:
             f"{', '.join(_SIGMA)}, such as FL_thigh.",
         )
     return leg, part
-
-
-def _find_trunk(twin: Twin) -> str:
-    """The body that floats."""
-    model = twin.compiled.model
-    joint = int((model.jnt_type == 0).argmax())
-    return model.body(int(model.jnt_bodyid[joint])).name

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-import mujoco
 import numpy as np
 import torch
 from torch import Tensor
@@ -91,13 +90,8 @@ class Scene:
         )
 
     def find_base(self) -> tuple[int, int] | None:
-        """Where the base begins in `qpos` and `qvel`; None: it is fixed."""
-        model = self.simulator.bound.model
-        free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
-        if not free.any():
-            return None
-        joint = int(free.argmax())
-        return int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        """Where the robot's floating base begins in `qpos` and `qvel`; None: fixed."""
+        return self.layout.base
 
     def zeros(self, *shape: int) -> Tensor:
         """(worlds, …) zeros to remember something in."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Gravity, Linear, Term
+from realworthy.tasks.legged import require_base
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Input, Start
 from realworthy.twins import Twin, bind
@@ -74,9 +75,9 @@ class Beginning:
     """Starts episodes near the stance, whichever way it looks."""
 
     def __init__(self, scene: Scene, stance: Stance) -> None:
-        found = scene.find_base()
-        assert found is not None
-        self._qpos, self._dof = found
+        base = scene.find_base()
+        assert base is not None
+        self._qpos, self._dof = base
         self._joints, _ = scene.find_joints(stance.joints)
         self.width = 7 + len(stance.joints)
         """Random numbers that a start takes."""
@@ -112,6 +113,7 @@ def read_stance(twin: Twin) -> Stance:
             "`fitting.fit_quadruped` gives them to some.",
         )
     joints = tuple(str(line.joint) for line in lines)
+    joint = model.joint(require_base(twin).joint)
     qpos, told = (bound.compiled.own[f"own.initial_{x}"] for x in ("qpos", "ctrl"))
     ends = layout.joint_ranges()
     signals = signal_names(model)
@@ -122,7 +124,7 @@ def read_stance(twin: Twin) -> Stance:
         targets=tuple(float(x) for x in told),
         lower=tuple(ends[joint][0] for joint in joints),
         upper=tuple(ends[joint][1] for joint in joints),
-        height=float(qpos[2]),
+        height=float(qpos[joint.qposadr[0] + 2]),
         gyro=_find_sensor(signals, "gyro", twin),
         orientation=_find_sensor(signals, "orientation", twin),
     )

@@ -26,7 +26,6 @@ from realworthy.parameters import (
 from realworthy.parameters.tables import Row, Table, Whose
 from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.twins import Twin
-from realworthy.twins.measured import floating_bodies
 from realworthy.twins.space import ALL
 from realworthy.twins.writers.joints import single_joints
 
@@ -123,9 +122,8 @@ class _Parts:
     """Which elements of a twin are its base, its joints, or no part of the robot."""
 
     def __init__(self, twin: Twin) -> None:
-        floating = {n: body.name for n, body in floating_bodies(twin.spec()).items()}
-        self.base = floating.pop("base", None)
-        self.objects = {*floating.values()}
+        self.base = None if twin.base is None else twin.base.body
+        self.objects = twin.objects
         self.joints = single_joints(twin.compiled)
 
     def has(self, row: Row, element: str) -> bool:

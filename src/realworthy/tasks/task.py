@@ -112,10 +112,15 @@ class Task(ABC):
         raise RealworthyError(f"Task '{self.name}' has no reference controller.")
 
     def find_pushed(self, scene: Scene) -> Tensor:
-        """Places in `qvel` that pushes change: ground speed of the base, or all."""
+        """Places in `qvel` that pushes change: ground speed of the robot's base.
+
+        A robot that is fixed to the world is pushed at its joints. Objects beside a
+        robot are never pushed.
+        """
         base = scene.find_base()
-        places = range(scene.nv) if base is None else (base[1], base[1] + 1)
-        return torch.tensor(list(places), device=scene.device)
+        dofs = scene.layout.robot_dofs.tolist()
+        places = dofs if base is None else [base[1], base[1] + 1]
+        return torch.tensor(places, device=scene.device)
 
     def memory(self) -> dict[str, Tensor]:
         """Tensors that it remembers, by name, live."""

@@ -68,7 +68,7 @@ def find_wheels(twin: Twin) -> Wheels:
             f" '{twin.name}' has {kinds or 'none'}.",
             hint="Try the built-in twin 'diffdrive'.",
         )
-    if not (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any():
+    if twin.base is None:
         raise RealworthyError(
             f"Twin '{twin.name}' stands still: its base has no free joint.",
             hint="A base that drives is a body with a free joint.",

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from realworthy.deployment import play
 from realworthy.parameters.draws import Draws
 from realworthy.realities import Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
-from realworthy.robots import play
 from realworthy.tour.robots import TourRobot
 from realworthy.twins import Twin, bind
 

@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,12 @@ from typing import Generic, ParamSpec, TypeVar
 
 import msgspec
 
-from realworthy.artefacts import make_folder
+from realworthy.artefacts import (
+    is_vacant,
+    locked_folder,
+    make_folder,
+    put_contents_aside,
+)
 from realworthy.certification.certificate import Certificate
 from realworthy.certification.certify import CertifySettings, certify
 from realworthy.certification.examine import to_share
@@ -56,6 +62,8 @@ _AHEAD = 0.5
 _NICE = 10
 """Of training and certificates: calibration and diagnosis, which others wait for, go
 first."""
+_UNFINISHED = ".unfinished"
+"""The file in a tour's folder that says so: a tour cannot go on, and must not block."""
 _ELSEWHERE = 17
 """From a tour's seed to that of the episodes on the robot."""
 Tell = Callable[[str, str], None]
@@ -70,23 +78,46 @@ def take_tour(
     folder: Path,
     settings: TourSettings | None = None,
     tell: Tell | None = None,
+    finish: Callable[[Tour], None] | None = None,
 ) -> Tour:
-    """Once around the loop; `folder` keeps every file that a step makes."""
+    """Once around the loop; `folder` keeps every file that a step makes.
+
+    What a tour that was killed or stopped has left there is moved to `<folder>.1`.
+    `finish` is the last step, such as writing a page.
+    """
     if robot not in ROBOTS:
         hint = "All: realworthy tour --help"
         raise UnknownName("robot", robot, ROBOTS, owner="The tour", hint=hint)
-    if folder.exists() and any(folder.iterdir()):
-        raise RealworthyError(
-            f"'{folder}' is not empty.",
-            hint="Give the tour a folder of its own, or remove this one.",
-        )
-    make_folder(folder)
     hint = "Close other programs, and try again."
-    with start_processes(len(Way), hint=hint, nice=_NICE) as pool:
+    with (
+        _unfinished(folder),
+        start_processes(len(Way), hint=hint, nice=_NICE) as pool,
+    ):
         story = _Story(
             ROBOTS[robot], folder, settings or TourSettings(), pool, tell or _ignore
         )
-        return story.tell_it()
+        tour = story.tell_it()
+        if finish is not None:
+            finish(tour)
+    return tour
+
+
+@contextmanager
+def _unfinished(folder: Path) -> Iterator[None]:
+    """A folder for one tour, marked as unfinished until the block ends well."""
+    mark = folder / _UNFINISHED
+    with locked_folder(folder):
+        if mark.exists():
+            aside = put_contents_aside(folder)
+            warnings.warn(f"What an unfinished tour left is in {aside}.", stacklevel=4)
+        if not is_vacant(folder):
+            raise RealworthyError(
+                f"'{folder}' is not empty.",
+                hint="Give the tour a folder of its own, or remove this one.",
+            )
+        mark.touch()
+        yield
+        mark.unlink()
 
 
 def try_way(

@@ -14,8 +14,8 @@ from types import TracebackType
 import numpy as np
 
 from realworthy.artefacts import make_folder
+from realworthy.deployment.session import Outcome
 from realworthy.deployment.state_machine import Phase
-from realworthy.deployment.trial import Outcome
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
 from realworthy.tour.robots import TourRobot

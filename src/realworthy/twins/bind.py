@@ -154,10 +154,10 @@ def _compile(
 ) -> tuple[Compiled, tuple[ExplicitDrive, ...]]:
     spec = twin.spec()
     drives = install_drives(spec, _keep_commands(twin, space))
-    add_sensors(spec)
+    add_sensors(spec, twin.base)
     _limit_motors(spec)
     plain = compile_spec(spec, twin.name)
-    first = Compiled(plain, {**own_fields(plain), **_law_fields(drives)})
+    first = Compiled(plain, {**own_fields(plain), **_law_fields(drives)}, twin.objects)
     told = [
         find_parameter(first, name, twin.owner, twin.listing)
         for name in twin.parameters
@@ -169,7 +169,8 @@ def _compile(
     _make_room(spec, first, [*space, *moved])
     model = compile_spec(spec, twin.name)
     _restore_inertials(model, plain)
-    compiled = Compiled(model, {**own_fields(model), **_law_fields(drives)})
+    own = {**own_fields(model), **_law_fields(drives)}
+    compiled = Compiled(model, own, twin.objects)
     if moved:
         _write_values(compiled, moved, values, owner=twin.owner)
     return compiled, drives

@@ -30,6 +30,8 @@ class Compiled:
 
     model: mujoco.MjModel
     own: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    objects: tuple[str, ...] = ()
+    """Floating bodies that are no part of the robot."""
 
     def nominal(self, name: str) -> NDArray[np.float64]:
         """One world's remembered values of a field, MuJoCo's or ours."""
@@ -64,6 +66,14 @@ def object_names(model: mujoco.MjModel, kind: mujoco.mjtObj) -> tuple[str, ...]:
     }
     names = (mujoco.mj_id2name(model, kind, i) for i in range(counts[kind]))
     return tuple(name for name in names if name)
+
+
+def find_object_bodies(compiled: Compiled) -> set[str]:
+    """Names of all bodies of objects, those that hang on them included."""
+    model = compiled.model
+    roots = [compiled.id(mujoco.mjtObj.mjOBJ_BODY, name) for name in compiled.objects]
+    found = np.flatnonzero(np.isin(model.body_rootid, roots))
+    return {model.body(body).name for body in found.tolist()}
 
 
 def own_fields(model: mujoco.MjModel) -> dict[str, NDArray[np.float64]]:

@@ -10,7 +10,8 @@
 | delay | command history, linear or held |
 | backlash | a second hinge |
 
-Everything else runs as the explicit law of `realworthy.actuators`, once per substep.
+Everything else, and every drive with a network, runs as the explicit law of
+`realworthy.actuators`, once per substep.
 """
 
 import math
@@ -34,6 +35,7 @@ from realworthy.actuators import (
     build_law,
 )
 from realworthy.errors import UnknownName
+from realworthy.twins.guarded import GuardedLaw
 from realworthy.twins.structure import add_backlash
 from realworthy.twins.twin import Twin
 from realworthy.twins.writers.joints import STIFF_FRICTION
@@ -51,7 +53,7 @@ class ExplicitDrive:
 
     name: str
     joint: str
-    law: Law
+    law: Law | GuardedLaw
 
 
 def install_drives(spec: mujoco.MjSpec, twin: Twin) -> tuple[ExplicitDrive, ...]:
@@ -68,13 +70,16 @@ def install_drives(spec: mujoco.MjSpec, twin: Twin) -> tuple[ExplicitDrive, ...]
         for old in list(spec.actuators):
             if old.name == name or old.target == actuator.joint:
                 spec.delete(old)
-        _install_joint(spec, actuator)
-        if has_native_form(actuator):
+        network = twin.networks.get(name)
+        is_native = has_native_form(actuator) and network is None
+        _install_joint(spec, actuator, is_native=is_native)
+        if is_native:
             _install_native(spec, name, actuator)
         else:
             timestep = float(spec.option.timestep)
             law = build_law(actuator, timestep=timestep, folder=twin.folder)
-            explicit.append(ExplicitDrive(name, actuator.joint, law))
+            ruled = law if network is None else network.guard(law)
+            explicit.append(ExplicitDrive(name, actuator.joint, ruled))
             _add_actuator(spec, name, actuator.joint)
     return tuple(explicit)
 
@@ -117,13 +122,13 @@ def has_native_form(actuator: Actuator) -> bool:
     )
 
 
-def _install_joint(spec: mujoco.MjSpec, actuator: Actuator) -> None:
+def _install_joint(spec: mujoco.MjSpec, actuator: Actuator, *, is_native: bool) -> None:
     joint = spec.joint(actuator.joint)
     if actuator.armature is not None:
         joint.armature = actuator.armature
     if actuator.friction is not None:
-        native = isinstance(actuator.friction, FrictionM1) and has_native_form(actuator)
-        friction = actuator.friction if native else FrictionM1()
+        is_plain = is_native and isinstance(actuator.friction, FrictionM1)
+        friction = actuator.friction if is_plain else FrictionM1()
         joint.frictionloss = friction.coulomb_friction  # a law writes its own budget
         joint.damping = np.array([friction.damping, 0.0, 0.0])
         joint.solimp_friction = STIFF_FRICTION

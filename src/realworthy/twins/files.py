@@ -8,6 +8,7 @@ import msgspec
 
 from realworthy import artefacts
 from realworthy.actuators import Actuator, MotorNetwork
+from realworthy.artefacts.numbers import Finite
 from realworthy.errors import (
     BadBelief,
     BadFile,
@@ -18,6 +19,7 @@ from realworthy.errors import (
 )
 from realworthy.parameters.files import BeliefText
 from realworthy.twins.inspection import Datasheet
+from realworthy.twins.networks import load_network
 from realworthy.twins.sources import (
     BUILTIN_FOLDER,
     MENAGERIE_PREFIX,
@@ -44,7 +46,13 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Where the model's numbers come from."""
     actuators: dict[str, Actuator] = {}
     """Drives that replace the model's own actuators of the same joints."""
-    table: float | None = None
+    networks: dict[str, str] = {}
+    """Drives that were learned: name → `*.drive.yaml`, relative to this file. The
+    network acts within its envelope, the file's physical drive elsewhere."""
+    base: str = ""
+    """`free` lets go a robot that the model fixes to the world, such as a URDF's;
+    `world` or a body's name where the rule of `twins/floating.py` errs."""
+    table: Finite | None = None
     """Height [m] of a smooth, level surface under the robot that its model lacks."""
     datasheet: dict[str, Datasheet] = {}
     """What vendors state, by joint; `inspect` compares."""
@@ -53,10 +61,21 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     belief: BeliefText | None = None
     """What a calibration left; without one, moderate ranges around the nominals."""
     provenance: Provenance | None = None
+    residual: str = ""
+    """A learned force that was fitted on this twin: a `*.residual.yaml`, relative to
+    this file."""
 
 
-def load_twin(reference: str | Path) -> Twin:
-    """A built-in name, an MJCF or URDF file, `menagerie:<robot>` or a `*.twin.yaml`."""
+def load_twin(reference: str | Path, *, base: str = "") -> Twin:
+    """A built-in name, an MJCF or URDF file, `menagerie:<robot>` or a `*.twin.yaml`.
+
+    `base` chooses what floats, as in a twin file: `free`, `world` or a body's name.
+    """
+    twin = _load(reference)
+    return twin.with_base(base) if base else twin
+
+
+def _load(reference: str | Path) -> Twin:
     text, path = str(reference), Path(reference)
     if text.startswith(MENAGERIE_PREFIX):
         robot = text.removeprefix(MENAGERIE_PREFIX)
@@ -112,13 +131,26 @@ def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
         model=_move_model(twin, path),
         description=twin.description,
         sources=list(twin.sources),
-        actuators={name: _move(a, twin, path) for name, a in twin.actuators.items()},
+        actuators={
+            name: _move(actuator, twin, path)
+            for name, actuator in twin.actuators.items()
+            if not _is_learned(twin, name)
+        },
+        networks={
+            name: _relate(network.path, path.parent)
+            for name, network in twin.networks.items()
+        },
+        base=twin.base_choice,
         table=twin.table,
         datasheet=dict(twin.datasheet),
         parameters=dict(twin.parameters),
         belief=twin.belief_text,
         provenance=twin.provenance,
+        residual=_relate(twin.folder / twin.residual_file, path.parent)
+        if twin.residual
+        else "",
     )
+    _check_residual(twin)
     artefacts.save(path, file, overwrite=overwrite)
 
 
@@ -131,6 +163,9 @@ def _from_file(path: Path) -> Twin:
         problem = f"its model '{file.model}' is not there."
         raise BadFile(path, problem, hint=error.hint) from None
     stated = base.datasheet if base else read_datasheet(path.parent / file.model)
+    read = {d: load_network(path.parent / d) for d in {*file.networks.values()}}
+    networks = {name: read[drive] for name, drive in file.networks.items()}
+    physical = {name: network.file.physical for name, network in networks.items()}
     is_name = base is not None or file.model.startswith(MENAGERIE_PREFIX)
     twin = Twin(
         name=file.name,
@@ -140,21 +175,29 @@ def _from_file(path: Path) -> Twin:
         reference=file.model if is_name else str(path.parent / file.model),
         description=file.description,
         sources=tuple(file.sources),
-        actuators={**(base.actuators if base else {}), **file.actuators},
+        actuators={
+            **(base.actuators if base else {}),
+            **physical,
+            **file.actuators,
+        },
+        networks=networks,
+        base_choice=base.base_choice if base else "",
         table=base.table if base and file.table is None else file.table,
         datasheet={**stated, **file.datasheet},
         parameters={**(base.parameters if base else {}), **file.parameters},
         belief_text=file.belief,
         provenance=file.provenance,
     )
-    _check(twin, file, path)
-    return replace(twin, reference=str(path))
+    return replace(_check(twin, file, path), reference=str(path))
 
 
-def _check(twin: Twin, file: TwinFile, path: Path) -> None:
-    """What cannot be is refused at the door; what can waits until it is asked for."""
+def _check(twin: Twin, file: TwinFile, path: Path) -> Twin:
+    """On its base; what cannot be is refused here, what can waits until it is asked."""
     drives: dict[str, str] = {}
-    for name, actuator in file.actuators.items():
+    named = {*file.networks, *file.actuators}
+    for name, actuator in twin.actuators.items():
+        if name not in named:
+            continue
         other = drives.setdefault(actuator.joint, name)
         if other != name:
             raise BadFile(
@@ -164,16 +207,32 @@ def _check(twin: Twin, file: TwinFile, path: Path) -> None:
                 hint="Keep one of them.",
             )
     try:
-        if file.parameters or file.actuators or file.table is not None:
+        if file.base:
+            twin = twin.with_base(file.base)
+        told = file.parameters or file.actuators or file.networks
+        if told or file.table is not None:
             _ = twin.compiled
         if file.belief is not None:
             _ = twin.belief
+        if file.residual:
+            twin = twin.with_residual(path.parent / file.residual)
     except (BadFile, UnknownName):
         raise
     except BadBelief as error:
         raise BadBelief(f"{path}: {error.problem}", hint=error.hint) from None
     except RealworthyError as error:
         raise BadFile(path, error.problem, hint=error.hint) from None
+    return twin
+
+
+def _check_residual(twin: Twin) -> None:
+    """Raises where a twin's numbers have changed since its residual was fitted."""
+    residual = twin.residual
+    if residual and residual.description.fingerprint != twin.fingerprint:
+        raise RealworthyError(
+            f"The residual of {twin.owner} was fitted before its numbers changed.",
+            hint="Save twin.without_residual(), and fit a residual on that.",
+        )
 
 
 def suggest_robot(name: str) -> str:
@@ -198,6 +257,12 @@ def _move(actuator: Actuator, twin: Twin, path: Path) -> Actuator:
     moved = _relate(twin.folder / motor.file, path.parent)
     motor = msgspec.structs.replace(motor, file=moved)
     return msgspec.structs.replace(actuator, motor=motor)
+
+
+def _is_learned(twin: Twin, name: str) -> bool:
+    """Whether a drive file says what an actuator is, so that a twin file need not."""
+    network = twin.networks.get(name)
+    return network is not None and network.file.physical == twin.actuators[name]
 
 
 def _relate(file: Path, folder: Path) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from realworthy.actuators import Actuator, MotorDc, MotorTorqueSpeed
 from realworthy.errors import UnknownName
 from realworthy.twins.bind import BoundTwin
-from realworthy.twins.compiled import object_names
+from realworthy.twins.compiled import find_object_bodies, object_names
 from realworthy.twins.structure import flex_joint, play_joint
 from realworthy.twins.writers.actuators import is_dc_motor
 from realworthy.twins.writers.joints import single_joints
@@ -75,6 +75,23 @@ class Layout:
     def driven_dofs(self) -> Ids:
         """Places in `qvel` of joints that an actuator drives."""
         return np.array([self.joint(name)[1] for name in self.driven_joints], np.intp)
+
+    @cached_property
+    def base(self) -> tuple[int, int] | None:
+        """Where the robot's floating base begins in `qpos` and `qvel`; None: fixed."""
+        base, model = self.bound.twin.base, self.bound.model
+        if base is None:
+            return None
+        joint = model.joint(base.joint).id
+        return int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+
+    @cached_property
+    def robot_dofs(self) -> Ids:
+        """Places in `qvel` of the robot: all but those of objects."""
+        objects = find_object_bodies(self.bound.compiled)
+        model = self.bound.model
+        owners = [model.body(int(body)).name for body in model.dof_bodyid]
+        return _where([name not in objects for name in owners])
 
     @cached_property
     def inertias(self) -> Floats:

@@ -2,6 +2,8 @@
 
 import mujoco
 
+from realworthy.twins.floating import FloatingBase, list_free_bodies
+
 _SIMPLE = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 _JOINT_SENSORS = {
     "position": mujoco.mjtSensor.mjSENS_JOINTPOS,
@@ -17,11 +19,11 @@ INPUT_NAMES = {"pos": "position", "vel": "velocity", "ff": "torque"}
 AXES = {1: ("",), 3: (".x", ".y", ".z"), 4: (".w", ".x", ".y", ".z")}
 
 
-def add_sensors(spec: mujoco.MjSpec) -> None:
+def add_sensors(spec: mujoco.MjSpec, base: FloatingBase | None) -> None:
     """Adds `<joint>.position|velocity|torque` and, for floating bodies, `base.…`.
 
-    The first floating body that carries joints is `base`; others keep their names. A
-    torque is that of the actuators on the joint.
+    The robot's floating base is `base`; other bodies keep their names. A torque is that
+    of the actuators on the joint.
     """
     existing = {sensor.name for sensor in spec.sensors}
 
@@ -38,7 +40,8 @@ def add_sensors(spec: mujoco.MjSpec) -> None:
                     mujoco.mjtObj.mjOBJ_JOINT,
                     joint.name,
                 )
-    for prefix, body in floating_bodies(spec).items():
+    for body, _ in list_free_bodies(spec):
+        prefix = "base" if base and body.name == base.body else body.name
         for signal, kind in _BASE_SENSORS.items():
             add(f"{prefix}.{signal}", kind, mujoco.mjtObj.mjOBJ_XBODY, body.name)
         site = f"{prefix}.frame"
@@ -46,22 +49,6 @@ def add_sensors(spec: mujoco.MjSpec) -> None:
             body.add_site(name=site, group=5, size=[0.001] * 3)
         kind = mujoco.mjtSensor.mjSENS_GYRO
         add(f"{prefix}.gyro", kind, mujoco.mjtObj.mjOBJ_SITE, site)
-
-
-def floating_bodies(spec: mujoco.MjSpec) -> dict[str, mujoco.MjsBody]:
-    """Signal prefix → body with a free joint; the robot's own is called `base`."""
-    free = [
-        body
-        for body in spec.bodies
-        if any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)
-    ]
-    carriers = [body for body in free if len(list(body.bodies)) > 0]
-    if not carriers and len(free) == len(list(spec.joints)):
-        carriers = free  # nothing but floating bodies: the first one is the robot
-    return {
-        ("base" if carriers and body is carriers[0] else body.name): body
-        for body in free
-    }
 
 
 def signal_names(model: mujoco.MjModel) -> list[str]:

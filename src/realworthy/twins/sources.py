@@ -6,8 +6,9 @@ from pathlib import Path
 
 import mujoco
 
-from realworthy.artefacts import check_readable
+from realworthy.artefacts import COUNT, check_readable
 from realworthy.errors import BadModel, RealworthyError, UnknownName
+from realworthy.twins.demand import check_demand
 
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
 MENAGERIE_PREFIX = "menagerie:"
@@ -17,6 +18,7 @@ _HINTS = {
     "with mass or density.",
     "opening file": "The model names a file that is not there; paths are relative to "
     "the model and its meshdir or texturedir.",
+    "unknown exception": "A number in it may be too large for any memory.",
     "A + B >= C": 'Mend its inertia, or set compiler balanceinertia="true".',
 }
 """What to try, by a part of MuJoCo's message."""
@@ -63,6 +65,7 @@ def read_spec(path: Path) -> mujoco.MjSpec:
             f"{path} is not a model: MuJoCo reads .xml (MJCF) and .urdf files.",
             hint="Give it one of these endings, in small letters, if it is one.",
         )
+    check_demand(path)
     spec = _parse(path)
     _check_names(spec, path)
     _give_names(spec)
@@ -76,7 +79,7 @@ def compile_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     """The compiled model; MuJoCo's refusal becomes a `BadModel`."""
     try:
         model = spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
+    except Exception as error:  # also of kinds that C++ throws and Python cannot name
         said = _one_line(error)
         hint = "Mend the model; realworthy show FILE checks it again."
         raise BadModel(
@@ -88,6 +91,9 @@ def compile_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
             f"The time step of twin '{name}' is {model.opt.timestep:g} s.",
             hint='Set option timestep="0.002", or what the robot needs.',
         )
+    COUNT.check(
+        0.1 / model.opt.timestep, f"twin '{name}' takes too many steps in 0.1 s"
+    )
     return model
 
 
@@ -135,7 +141,7 @@ def _parse(path: Path) -> mujoco.MjSpec:
     mujoco.set_mju_user_warning(warned.append)
     try:
         spec = mujoco.MjSpec.from_file(str(path))
-    except (ValueError, mujoco.FatalError) as error:
+    except Exception as error:  # also of kinds that C++ throws and Python cannot name
         said = _one_line(error)
         hint = "Mend the file; MuJoCo's message names the place."
         raise BadModel(

@@ -1,14 +1,11 @@
 """Changes to a model's structure: play, flex, liquid, obstacles, limits, time step."""
 
-import contextlib
-from collections.abc import Iterator
-
 import mujoco
 import numpy as np
 
 from realworthy.errors import BadModel
 from realworthy.twins.compiled import own_fields
-from realworthy.twins.measured import floating_bodies
+from realworthy.twins.keyframes import keep_keyframes
 from realworthy.twins.sources import compile_spec
 
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
@@ -42,7 +39,7 @@ def add_backlash(spec: mujoco.MjSpec, joint: str, width: float) -> str:
     Two coincident hinges: the motor, its friction and its encoder stay on the first,
     and the link turns on the second, which moves freely within ±width/2.
     """
-    with _keeping_keyframes(spec):
+    with keep_keyframes(spec):
         play = _add_second_joint(spec, joint, play_joint(joint))
         play.limited = True
         in_degrees = spec.compiler.degree and play.type == _HINGE
@@ -57,7 +54,7 @@ def add_flexibility(
     spec: mujoco.MjSpec, joint: str, *, stiffness: float, damping: float
 ) -> str:
     """A spring [N·m/rad] and damper after the motor; returns the new joint's name."""
-    with _keeping_keyframes(spec):
+    with keep_keyframes(spec):
         flex = _add_second_joint(spec, joint, flex_joint(joint))
         flex.stiffness = [stiffness, 0.0, 0.0]
         flex.damping = [damping, 0.0, 0.0]
@@ -142,7 +139,7 @@ def add_slosh(
     strength = np.linalg.norm(model.opt.gravity)
     gravity = model.opt.gravity / strength if strength else np.array([0.0, 0.0, -1.0])
     down = data.body(body).xmat.reshape(3, 3).T @ gravity
-    with _keeping_keyframes(spec):
+    with keep_keyframes(spec):
         pivot = model.body(body).ipos - length * down
         liquid = container.add_body(name=f"{body}.slosh", pos=pivot)
         ball = liquid.add_joint(
@@ -237,48 +234,3 @@ def limit_torque(spec: mujoco.MjSpec, joint: str, limit: float) -> None:
 def set_timestep(spec: mujoco.MjSpec, timestep: float) -> None:
     """Integrates with this time step [s]."""
     spec.option.timestep = timestep
-
-
-@contextlib.contextmanager
-def _keeping_keyframes(spec: mujoco.MjSpec) -> Iterator[None]:
-    """Joints that were there keep their places in keyframes when others are added.
-
-    MuJoCo would only append zeros, and so shift every joint behind the new one.
-    """
-    before = compile_spec(spec, spec.modelname) if len(list(spec.keys)) else None
-    yield
-    if before is None:
-        return
-    after = compile_spec(spec, spec.modelname)
-    known = {before.joint(j).name for j in range(before.njnt)}
-    kept = [j for j in range(after.njnt) if after.joint(j).name in known]
-    qpos = np.concatenate([_places(after, j)[0] for j in kept])
-    qvel = np.concatenate([_places(after, j)[1] for j in kept])
-    for k, key in enumerate(spec.keys):
-        positions, velocities = after.qpos0.copy(), np.zeros(after.nv)
-        positions[qpos], velocities[qvel] = before.key_qpos[k], before.key_qvel[k]
-        key.qpos, key.qvel = positions, velocities
-
-
-def _places(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a joint is in `qpos` and in `qvel`."""
-    widths = {mujoco.mjtJoint.mjJNT_FREE: (7, 6), mujoco.mjtJoint.mjJNT_BALL: (4, 3)}
-    kind = mujoco.mjtJoint(int(model.jnt_type[joint]))
-    wide, fast = widths.get(kind, (1, 1))
-    first, second = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-    return np.arange(first, first + wide), np.arange(second, second + fast)
-
-
-def hang(spec: mujoco.MjSpec) -> None:
-    """Holds a floating base still, a metre above its home, out of the floor's reach."""
-    before = compile_spec(spec, spec.modelname)
-    body = floating_bodies(spec)["base"]
-    (free,) = (j for j in body.joints if j.type == mujoco.mjtJoint.mjJNT_FREE)
-    qpos, qvel = _places(before, before.joint(free.name).id)
-    home = before.key_qpos[0] if before.nkey else before.qpos0
-    body.pos = home[qpos[:3]] + [0.0, 0.0, 1.0]
-    body.quat = home[qpos[3:]]
-    spec.delete(free)
-    for k, key in enumerate(spec.keys):
-        key.qpos = np.delete(before.key_qpos[k], qpos)
-        key.qvel = np.delete(before.key_qvel[k], qvel)

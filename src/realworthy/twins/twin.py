@@ -1,6 +1,8 @@
 """The twin of a robot: its model, what is believed of it, and where that came from."""
 
+import hashlib
 import math
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,8 +16,23 @@ from realworthy.actuators import Actuator
 from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief, Parameter, ParameterSpace
 from realworthy.parameters.files import BeliefText, from_text, to_text
+from realworthy.residuals import BadResidual, Residual, load_residual
 from realworthy.twins.compiled import Compiled
+from realworthy.twins.floating import (
+    FREE,
+    WORLD,
+    Floating,
+    FloatingBase,
+    add_free_joint,
+    find_floating,
+    hang,
+)
 from realworthy.twins.inspection import Datasheet
+from realworthy.twins.networks import DriveNetwork
+
+RESIDUAL_LEFT_OUT = (
+    "The twin's residual was left out: it makes up for what is looked for here."
+)
 
 
 class ParameterText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -68,6 +85,11 @@ class Twin:
     sources: tuple[str, ...] = ()
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
     """Drives that replace the model's own actuators of the same joints."""
+    networks: Mapping[str, DriveNetwork] = field(default_factory=dict)
+    """Actuator → a network that drives its joint instead, within its envelope."""
+    base_choice: str = ""
+    """The floating base as chosen: `free`, `world` for a fixed robot, or a body; empty:
+    by the rule of `twins/floating.py`."""
     table: float | None = None
     """Height [m] of a smooth, level surface that the model lacks; None: there is none.
     """
@@ -75,6 +97,10 @@ class Twin:
     parameters: Mapping[str, ParameterText] = field(default_factory=dict)
     belief_text: BeliefText | None = None
     provenance: Provenance | None = None
+    residual: Residual | None = None
+    """A learned force that the model lacks, within its envelope."""
+    residual_file: str = ""
+    """Where it is, a path from `folder`."""
 
     def __repr__(self) -> str:
         return f"<twin '{self.name}': {self.description or self.model or 'no file'}>"
@@ -89,6 +115,33 @@ class Twin:
         """The command that lists the parameters; empty where no file holds the twin."""
         where = shlex.quote(self.reference)
         return f"realworthy show parameters --twin {where}" if self.reference else ""
+
+    @property
+    def base(self) -> FloatingBase | None:
+        """The body of the robot that floats; None: it is fixed to the world."""
+        return self.floating.base
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Floating bodies that are no part of the robot, such as a box to push."""
+        return self.floating.objects
+
+    @cached_property
+    def floating(self) -> Floating:
+        """Base and objects, with the reason."""
+        joints = [actuator.joint for actuator in self.actuators.values()]
+        return find_floating(self.base_spec, joints, self.base_choice, owner=self.owner)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the model, its drives and its numbers, whatever is believed."""
+        values = {name: text.value for name, text in self.parameters.items()}
+        told = {name: v for name, v in sorted(values.items()) if v is not None}
+        learned = {name: network.file for name, network in self.networks.items()}
+        parts = (dict(self.actuators), learned, self.table, told)
+        digest = hashlib.sha256(self.base_spec.to_xml().encode())
+        digest.update(msgspec.json.encode(parts, order="sorted"))
+        return digest.hexdigest()
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -148,10 +201,51 @@ class Twin:
         edit(spec)
         return replace(self, base_spec=spec, model="", reference="", table=None)
 
+    def with_base(self, choice: str) -> "Twin":
+        """The same twin on another base, as `base_choice` names it.
+
+        `free` lets a robot go that the model fixes to the world, such as any URDF's.
+        """
+        spec = self.base_spec.copy()
+        if choice == FREE and self.base is None:
+            add_free_joint(spec, owner=self.owner)
+        changed = replace(self, base_spec=spec, base_choice=choice)
+        _ = changed.floating  # a body that does not float is refused here
+        return changed
+
+    def hung(self) -> "Twin":
+        """The same twin, its floating base held still above the floor's reach."""
+        base = self.base
+        if base is None:
+            return self
+        held = self.edited(lambda spec: hang(spec, base))
+        return replace(held, base_choice=WORLD)
+
     def with_table(self, height: float | None) -> "Twin":
         """The same twin above another smooth, level surface, or above none."""
         kept = {n: t for n, t in self.parameters.items() if n != "table.height"}
         return replace(self, table=height, parameters=kept)
+
+    def with_residual(self, path: Path | str) -> "Twin":
+        """The same twin with the learned force of a file, fitted on this very twin."""
+        path = Path(path)
+        residual = load_residual(path)
+        described = residual.description
+        if described.fingerprint != self.fingerprint:
+            whose = (
+                f"'{described.twin}'" if described.twin else "one that it does not say"
+            )
+            raise BadResidual(
+                f"{path} was fitted on another twin than {self.name!r}: on {whose}, "
+                "whose model or numbers differ.",
+                hint="Fit it again, on this twin; or leave the residual out.",
+            )
+        file = os.path.relpath(path.resolve(), self.folder.resolve())
+        return replace(self, residual=residual, residual_file=file)
+
+    def without_residual(self) -> "Twin":
+        """The same twin, its physics alone."""
+        return replace(self, residual=None, residual_file="")
 
     def with_actuators(self, actuators: Mapping[str, Actuator]) -> "Twin":
         """The same twin with some of its drives described anew."""

@@ -4,6 +4,7 @@ import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+from realworthy.artefacts import read_bytes, reading
 from realworthy.twins.inspection.datasheets import Datasheet
 
 
@@ -15,7 +16,10 @@ def read_datasheet(path: Path) -> dict[str, Datasheet]:
     if path.suffix != ".urdf":
         return {}
     found = {}
-    for joint in ElementTree.parse(path).getroot().iter("joint"):
+    with reading(path, "XML"):
+        text = read_bytes(path).decode("utf-8-sig", errors="replace")
+        root = ElementTree.fromstring(text)
+    for joint in root.iter("joint"):
         limit, name = joint.find("limit"), joint.get("name")
         speed = None if limit is None else _read_number(limit.get("velocity"))
         if name and speed is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.identification.excitation.fourier import Family, choose_harmonics
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 
 LIMITS = Limits(
     joints=("a", "b"),

@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
+from realworthy.deployment import play
 from realworthy.realities import Noise, StandIn
 from realworthy.realities.effects import Drag, Effect, LoadFriction, Stribeck
 from realworthy.realities.file import RealityFile
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Noise as DeclaredNoise
 from realworthy.recordings import Recording, Sidecar
-from realworthy.robots import play
 
 RATE = 250.0
 TWO_LINKS = """

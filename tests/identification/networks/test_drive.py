@@ -7,8 +7,9 @@ import pytest
 
 from realworthy.actuators import MotorNetwork, build_law
 from realworthy.errors import BadFile, Unwritable
-from realworthy.identification.networks import GuardedLaw, LearnedDrive, load_drive
+from realworthy.identification.networks import LearnedDrive, load_drive
 from realworthy.residuals.envelope import surround
+from realworthy.twins.guarded import GuardedLaw
 
 from .drives import PLAIN
 

@@ -20,6 +20,7 @@ from realworthy.recordings import (
 from realworthy.recordings.signals import is_signal_name
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(0, exclude_min=True, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
 names = st.one_of(
     st.sampled_from(
@@ -32,8 +33,8 @@ sidecars = st.builds(
     Sidecar,
     twin=st.none() | texts,
     command_kind=st.sampled_from([None, "position", "torque"]),
-    rate=st.none() | numbers,
-    gains=st.dictionaries(texts, st.builds(Gains, kp=numbers), max_size=2),
+    rate=st.none() | positive,
+    gains=st.dictionaries(texts, st.builds(Gains, kp=positive), max_size=2),
     notes=st.dictionaries(texts, leaves | st.lists(leaves, max_size=3), max_size=3),
 )
 

@@ -133,5 +133,5 @@ def test_a_file_that_does_not_fit_its_description(tmp_path: Path):
     root = write_dataset(tmp_path / "pick", "v3.0")
     wrong = pa.table({"timestamp": [0.0, 1.0]})
     pq.write_table(wrong, root / "data" / "chunk-000" / "file-000.parquet")
-    with pytest.raises(BadFile, match=r"it does not fit its meta/info\.json"):
+    with pytest.raises(BadFile, match=r"not a table as its meta/info"):
         load_recordings(root, "lerobot", sidecar=Sidecar(mapping=MAPPING))

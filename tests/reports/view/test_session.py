@@ -88,6 +88,16 @@ def test_a_push_moves_a_floating_base_along_the_ground():
     assert not change[2:].any()
 
 
+def test_a_push_of_a_fixed_robot_leaves_objects_alone():
+    session = build_session(load_twin("bimanual"))
+    qvel = session.play.world.simulator.array("qvel")[0]
+    before = qvel.copy()
+    session.push(0.7)
+    change = np.abs(qvel - before)
+    assert not change[:6].any()  # the box's
+    assert change[6:] == pytest.approx(0.7)
+
+
 def test_the_ghost_is_the_recording(swing: Recording):
     session = build_session(load_twin("pendulum"), recordings=[swing])
     play = session.play

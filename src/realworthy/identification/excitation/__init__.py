@@ -4,7 +4,7 @@ Here live Fourier motions within limits, their rehearsal in worlds of the twin, 
 information that a recording of them would hold, the search for the most telling one
 (`excite`), and the loop fit → design → record → refit (`identify_actively`).
 
-Here does not live what plays a motion on a robot (`robots.follow`). May import what
+Here does not live what plays a motion on a robot (`deployment.follow`). May import what
 `identification` may.
 """
 

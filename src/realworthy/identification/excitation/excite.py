@@ -19,7 +19,7 @@ from realworthy.identification.excitation.subject import Subject, find_subject
 from realworthy.identification.problem import Problem
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings.motion import Motion, Reference
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]

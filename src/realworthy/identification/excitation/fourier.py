@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.recordings.motion import Reference
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
 _SMALLEST = 0.1

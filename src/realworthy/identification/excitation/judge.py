@@ -18,7 +18,6 @@ from realworthy.identification.excitation.subject import Subject
 from realworthy.identification.problem import Problem
 from realworthy.recordings import Recording
 from realworthy.recordings.motion import Reference
-from realworthy.simulators.base import is_floating
 from realworthy.simulators.clearance import without_contacts
 from realworthy.twins import Twin
 from realworthy.twins.structure import set_timestep
@@ -147,4 +146,4 @@ def _simplify(subject: Subject, coarse: int) -> Twin:
     factor = max(f for f in range(1, coarse + 1) if per_row % f == 0)
     longer = factor * subject.timestep
     twin = twin.edited(lambda spec: set_timestep(spec, longer))
-    return twin if is_floating(twin) else twin.edited(without_contacts)
+    return twin if twin.base is not None else twin.edited(without_contacts)

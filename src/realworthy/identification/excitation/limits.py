@@ -6,12 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.robots.guard import Limits
-from realworthy.simulators.base import is_floating
+from realworthy.robots.limits import Limits
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
-from realworthy.twins.structure import hang
 
 _HALF_TURN = np.pi
 """[rad or m] that joints without ends may move from home."""
@@ -117,7 +115,7 @@ def stand(twin: Twin) -> Twin:
     A floating base that only wheels drive (velocity commands, no ends) stays on the
     floor; nobody can promise that any other keeps its balance.
     """
-    if not is_floating(twin):
+    if twin.base is None:
         return twin
     layout = Layout(bind(twin))
     lines = describe_commands(layout.bound)
@@ -128,7 +126,7 @@ def stand(twin: Twin) -> Twin:
         and not np.isfinite(ranges[line.joint]).any()
         for line in lines
     )
-    return twin if rolls else twin.edited(hang)
+    return twin if rolls else twin.hung()
 
 
 def check_joints(

@@ -4,6 +4,7 @@ import dataclasses
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ class Campaign:
     """Of all recordings; None where none was worth making."""
     excitations: tuple[Excitation, ...] = field(repr=False)
     recordings: tuple[Recording, ...] = field(repr=False)
+    """All, also that of a motion which a guard stopped; no fit has that one."""
 
     def to_words(self) -> str:
         """The verdict in one line per reason."""
@@ -79,11 +81,13 @@ def identify_actively(
     limits: LimitSettings | None = None,
     settings: ExcitationSettings | None = None,
     told: Told | None = None,
+    folder: Path | None = None,
 ) -> Campaign:
     """Designs, records and refits until every `sd` (by name, in units) is met.
 
-    A number is given up when not even all rounds that are left, with the best motion at
-    hand, would tell it well enough.
+    With a `folder` each recording is on the disk while it is made, and stays there as
+    `round_1.npz` … when this returns or raises. A number is given up when not even all
+    rounds that are left, with the best motion at hand, would tell it well enough.
     """
     if not sd:
         raise RealworthyError(
@@ -119,9 +123,11 @@ def identify_actively(
         if not open_:
             break
         say(f"round {number + 1}: recording, for {', '.join(open_)}")
-        followed = record_motion(robot, found.motion, twin)
+        output = None if folder is None else folder / f"round_{number + 1}.npz"
+        followed = record_motion(robot, found.motion, twin, output=output)
         excitations.append(found)
         if followed.reason:
+            recordings.append(followed.recording)
             reasons = {"robot": followed.reason}
             return Campaign(
                 status=Status.STOPPED,

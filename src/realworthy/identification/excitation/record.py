@@ -1,14 +1,25 @@
 """`record`: a motion played on a robot, within the limits of its twin."""
 
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from realworthy.deployment.drives import Drives, assign_drives
+from realworthy.deployment.follow import Followed, follow
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.limits import find_limits, stand
 from realworthy.recordings import Sidecar
 from realworthy.recordings.motion import Motion, Reference
-from realworthy.robots.follow import Followed, follow
-from realworthy.robots.guard import Limits
-from realworthy.robots.robot import Robot
+from realworthy.robots import Limits, Robot, RobotInfo
 from realworthy.simulators.plan import plan_motion
-from realworthy.twins import Twin, bind
+from realworthy.twins import BoundTwin, Twin, bind
+from realworthy.twins.commands import describe_commands
+from realworthy.twins.gains import find_gains
+
+_BRAKING = 10.0
+"""[1/s] deceleration with which a joint can brake, per its speed limit, where nobody
+states one; also that of a design (`limits.tighten`)."""
 
 
 def record_motion(
@@ -19,18 +30,49 @@ def record_motion(
     rate: float | None = None,
     limits: Limits | None = None,
     sidecar: Sidecar | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
 ) -> Followed:
     """Leads the robot to the motion's beginning, plays it, and says if it was stopped.
 
-    `limits` are the twin's by default: positions, speeds and torques beyond them stop
-    the robot. A motion that asks for more is refused before anything moves.
+    `limits` are the twin's by default: commands are kept within them, and positions,
+    speeds and torques beyond them stop the robot. A motion that asks for more is
+    refused before anything moves. With `output` the recording is on the disk while it
+    is made, and in that file when this returns or raises.
     """
     twin = stand(twin)
     limits = find_limits(twin) if limits is None else limits
     reference = motion.sample(robot.info.rate if rate is None else rate)
-    plan = plan_motion(bind(twin), reference)
+    bound = bind(twin)
+    plan = plan_motion(bound, reference)
     check_motion(reference, limits)
-    return follow(robot, plan, limits, sidecar=sidecar)
+    return follow(
+        robot,
+        plan,
+        describe_drives(bound, robot.info, limits),
+        limits,
+        sidecar=sidecar,
+        output=output,
+        overwrite=overwrite,
+    )
+
+
+def describe_drives(bound: BoundTwin, info: RobotInfo, limits: Limits) -> Drives:
+    """What bounds commands to a robot, by its twin: limits and gains of each joint."""
+    lines = describe_commands(bound)
+    gains = {line.joint: find_gains(bound.twin, line) for line in lines if line.joint}
+    known = {joint: both for joint, both in gains.items() if both is not None}
+    braking = np.where(
+        np.isfinite(limits.acceleration), limits.acceleration, _BRAKING * limits.speed
+    )
+    return assign_drives(
+        info,
+        [line.joint if line.joint in info.joints else "" for line in lines],
+        [line.kind for line in lines],
+        replace(limits, acceleration=braking),
+        kp={joint: kp for joint, (kp, _) in known.items()},
+        kd={joint: kd for joint, (_, kd) in known.items()},
+    )
 
 
 def check_motion(reference: Reference, limits: Limits) -> None:

@@ -10,7 +10,7 @@ from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Noise, Recording, Sidecar
 from realworthy.recordings.motion import Reference
 from realworthy.recordings.sidecar import CommandKind
-from realworthy.robots.follow import Plan
+from realworthy.robots.plan import Plan
 from realworthy.simulators import MujocoCpu, Outcome
 from realworthy.simulators.plan import plan_motion
 from realworthy.twins import Twin, bind

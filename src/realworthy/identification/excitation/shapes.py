@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.identification.excitation.rehearsal import Rehearsal
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
 _ROOM = 0.97

@@ -17,8 +17,7 @@ from realworthy.identification.excitation.limits import (
     tighten,
 )
 from realworthy.parameters import ParameterSpace
-from realworthy.robots.guard import Limits
-from realworthy.simulators.base import is_floating
+from realworthy.robots.limits import Limits
 from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout
 
@@ -103,7 +102,7 @@ def find_subject(
 ) -> Subject:
     """Checks what was asked for, and finds limits; raises for what does not exist."""
     settings = limits or LimitSettings()
-    floats, twin = is_floating(twin), stand(twin)
+    floats, twin = twin.base is not None, stand(twin)
     layout = Layout(bind(twin))
     moved = check_joints(twin, layout, joints)
     space = _choose_space(twin, layout, parameters, sd or {}, moved)
@@ -124,7 +123,7 @@ def find_subject(
         limits=tighten(find_limits(twin, moved), home, settings),
         clearance=settings.clearance,
         wanted=_find_wanted(space, sd or {}),
-        hangs=floats and not is_floating(twin),
+        hangs=floats and twin.base is None,
         rate=1 / (timestep * max(1, round(1 / (rate * timestep)))),
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import drive_joint, get_signal
+from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -59,11 +59,14 @@ class Delay:
 
 
 def record_delay(
-    robot: Robot, joint: str, settings: DelaySettings | None = None
+    robot: Robot,
+    joint: str,
+    settings: DelaySettings | None = None,
+    bench: Bench | None = None,
 ) -> Recording:
     """Sends the steps to a position-controlled robot."""
     values = plan_steps(settings or DelaySettings(), robot.info.rate)
-    return drive_joint(robot, joint, values, ("position",))
+    return drive_joint(robot, joint, values, ("position",), bench)
 
 
 def plan_steps(settings: DelaySettings, rate: float) -> Floats:

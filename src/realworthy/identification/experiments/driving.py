@@ -1,23 +1,45 @@
 """What every experiment needs: commands of one joint within the robot's limits."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.deployment import play
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.recordings import Recording
-from realworthy.robots import Robot, RobotInfo, play
+from realworthy.robots import Limits, Robot, RobotInfo
 
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bench:
+    """What an experiment may do to a robot, and where what it measured goes."""
+
+    limits: Limits | None = None
+    """Beyond which a joint stops the experiment; by default the robot's own range of
+    commands is all that bounds it. `find_limits(twin)` gives those of a twin."""
+    output: Path | None = None
+    """Recording that is on the disk while it is made, and stays whatever happens."""
+    overwrite: bool = False
+
+
 def drive_joint(
-    robot: Robot, joint: str, values: Floats, kinds: tuple[str, ...]
+    robot: Robot,
+    joint: str,
+    values: Floats,
+    kinds: tuple[str, ...],
+    bench: Bench | None = None,
 ) -> Recording:
     """Plays (steps,) commands of one joint; the others rest where they are measured.
 
     Refuses commands of another kind than `kinds`, and those beyond the robot's limits,
-    before anything moves.
+    before anything moves. A robot of position drives is led slowly to the first; guards
+    raise `GuardStop`, with what was recorded.
     """
+    bench = bench or Bench()
     info = robot.info
     column = check_command(info, joint, values, kinds)
     with robot:
@@ -30,7 +52,15 @@ def drive_joint(
                 still[i] = position[info.joints.index(own)]
     commands = np.tile(still, (len(values), 1))
     commands[:, column] = values
-    return play(robot, commands, rate=info.rate)
+    return play(
+        robot,
+        commands,
+        rate=info.rate,
+        limits=bench.limits,
+        leads=info.command_kind == "position",
+        output=bench.output,
+        overwrite=bench.overwrite,
+    )
 
 
 def check_command(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import drive_joint, get_signal
+from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -75,12 +75,15 @@ class FrictionCurve:
 
 
 def record_friction_curve(
-    robot: Robot, joint: str, settings: FrictionCurveSettings | None = None
+    robot: Robot,
+    joint: str,
+    settings: FrictionCurveSettings | None = None,
+    bench: Bench | None = None,
 ) -> Recording:
     """Drives the ramps on a position-controlled robot; seconds = 2 Σ span/speed."""
     s = settings or FrictionCurveSettings()
     values = plan_ramps(s, robot.info.rate)
-    return drive_joint(robot, joint, values, ("position",))
+    return drive_joint(robot, joint, values, ("position",), bench)
 
 
 def plan_ramps(settings: FrictionCurveSettings, rate: float) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import drive_joint, get_signal
+from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -59,11 +59,14 @@ class JointInertia:
 
 
 def record_inertia(
-    robot: Robot, joint: str, settings: InertiaSettings | None = None
+    robot: Robot,
+    joint: str,
+    settings: InertiaSettings | None = None,
+    bench: Bench | None = None,
 ) -> Recording:
     """Sends the pulses to a torque-controlled robot that is at its pose."""
     values = plan_pulses(settings or InertiaSettings(), robot.info.rate)
-    return drive_joint(robot, joint, values, ("torque",))
+    return drive_joint(robot, joint, values, ("torque",), bench)
 
 
 def plan_pulses(settings: InertiaSettings, rate: float) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.experiments.driving import drive_joint, get_signal
+from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -42,6 +42,7 @@ def record_holds(
     *,
     approach: float = 0.15,
     hold: float = 1.0,
+    bench: Bench | None = None,
 ) -> Recording:
     """Comes to rest at `position` [rad] from below, then from above, `hold` [s] each.
 
@@ -53,7 +54,7 @@ def record_holds(
     low, high = position - approach, position + approach
     parts = [low * ease, low + approach * ease, position * still]
     parts += [position + approach * ease, high - approach * ease, position * still]
-    return drive_joint(robot, joint, np.concatenate(parts), ("position",))
+    return drive_joint(robot, joint, np.concatenate(parts), ("position",), bench)
 
 
 def measure_torque_constant(

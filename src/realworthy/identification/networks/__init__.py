@@ -6,7 +6,8 @@ what comes out runs without), the physical model that they are held against
 alone). All of them are judged running freely on recordings that they have not seen, and
 leave with the envelope of what they have.
 
-Here does not live running them: `actuators.network` and `residuals` do. May import what
+Here does not live running them: `actuators.network`, `residuals` and, in worlds,
+`simulators.residual_force` do. May import what
 `identification` may, and torch inside `train.py` alone. *Experimental.*
 """
 
@@ -18,13 +19,7 @@ from realworthy.identification.networks.compare import (
     network_candidate,
     physical_candidate,
 )
-from realworthy.identification.networks.drive import (
-    DriveFile,
-    LearnedDrive,
-    load_drive,
-)
-from realworthy.identification.networks.effect import ResidualForce
-from realworthy.identification.networks.guarded import GuardedLaw
+from realworthy.identification.networks.drive import LearnedDrive, load_drive
 from realworthy.identification.networks.physical import PhysicalSettings, fit_physical
 from realworthy.identification.networks.residual import (
     ResidualComparison,
@@ -40,14 +35,11 @@ from realworthy.identification.networks.train import NetworkSettings, fit_networ
 
 __all__ = [
     "DriveComparison",
-    "DriveFile",
     "DriveRun",
-    "GuardedLaw",
     "LearnedDrive",
     "NetworkSettings",
     "PhysicalSettings",
     "ResidualComparison",
-    "ResidualForce",
     "ResidualSettings",
     "RidgeSettings",
     "Score",

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from realworthy.actuators import Bench, Law, simulate_bench
 from realworthy.errors import BadRecording
-from realworthy.identification.networks.guarded import GuardedLaw
 from realworthy.identification.networks.runs import DriveRun
+from realworthy.twins.guarded import GuardedLaw
 
 Floats = NDArray[np.float64]
 AnyLaw: TypeAlias = Law | GuardedLaw

@@ -8,29 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.actuators import Actuator, ControllerGoal, MotorNetwork, build_law
-from realworthy.artefacts import check_free, load, save, writing
-from realworthy.errors import BadFile
-from realworthy.identification.networks.guarded import GuardedLaw
+from realworthy.artefacts import check_free, save, writing
 from realworthy.identification.networks.numbers import replace_numbers
 from realworthy.residuals import Envelope
+from realworthy.twins.guarded import GuardedLaw
+from realworthy.twins.networks import ENVELOPE, DriveFile, load_network
 
-SCHEMA = 1
 Floats = NDArray[np.float64]
-_ENVELOPE = "envelope."
-
-
-class DriveFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a `*.drive.yaml` holds."""
-
-    schema: int = SCHEMA
-    network: Actuator
-    """The drive with a motor of kind network, as a twin file takes it."""
-    physical: Actuator
-    """What drives the joint where the network has not been."""
-    validation_error: float
-    """[N·m] rms torque error on runs that stopped the training."""
-    recordings: tuple[str, ...] = ()
-    """Names of the runs that it was trained on."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +40,7 @@ class LearnedDrive:
         arrays = path.with_suffix(".npz")
         check_free(path, overwrite=overwrite)
         around = {
-            f"{_ENVELOPE}{name}": np.asarray(getattr(self.envelope, name))
+            f"{ENVELOPE}{name}": np.asarray(getattr(self.envelope, name))
             for name in Envelope.__dataclass_fields__
         }
         with (
@@ -92,37 +76,13 @@ def load_drive(
     `gain` is that of the firmware relative to the runs of training; it multiplies the
     error that the network sees and the physical model's number `gain_kind`.
     """
-    path = Path(path)
-    described = load(path, DriveFile, schema=SCHEMA)
-    motor = described.network.motor
-    if not isinstance(motor, MotorNetwork):
-        raise BadFile(path, "network.motor is not of kind network.")
-    scaled = msgspec.structs.replace(motor, error_scale=gain * motor.error_scale)
-    learned = msgspec.structs.replace(described.network, motor=scaled)
-    network, physical = (
-        build_law(actuator, timestep=timestep, folder=path.parent)
-        for actuator in (learned, _with_gain(described.physical, gain, gain_kind))
-    )
-    envelope = _read_envelope(path.with_name(motor.file))
-    return GuardedLaw(network, physical, envelope, gain=gain)
+    learned = load_network(path)
+    described = _with_gain(learned.file.physical, gain, gain_kind)
+    physical = build_law(described, timestep=timestep, folder=Path(path).parent)
+    return learned.guard(physical, gain=gain)
 
 
 def _with_gain(actuator: Actuator, gain: float, kind: str | None) -> Actuator:
     if kind is None:
         return actuator
     return replace_numbers(actuator, {kind: gain * actuator.parameters()[kind]})
-
-
-def _read_envelope(path: Path) -> Envelope:
-    with np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
-    try:
-        found = {n: arrays[_ENVELOPE + n] for n in Envelope.__dataclass_fields__}
-    except KeyError as error:
-        raise BadFile(
-            path,
-            f"it has no array {error}.",
-            hint="Networks from elsewhere have no envelope; use them without.",
-        ) from None
-    reach = float(found.pop("reach"))
-    return Envelope(**found, reach=reach)

@@ -11,15 +11,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.errors import BadRecording, RealworthyError, UnknownName
+from realworthy.errors import BadRecording, UnknownName
 from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import States, estimate_states
 from realworthy.recordings import Recording
 from realworthy.residuals import ResidualFile
-from realworthy.residuals.residual import Signal, weigh_signals
 from realworthy.simulators.inverse import missing_torques
 from realworthy.simulators.replay import Track, lay_out_all
-from realworthy.twins import BoundTwin, Twin, bind
+from realworthy.simulators.residual_inputs import read_inputs
+from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout
 from realworthy.twins.writers.actuators import is_position_servo
 
@@ -43,8 +43,11 @@ class Labelled:
 def label_forces(
     twin: Twin, recordings: Sequence[Recording], description: ResidualFile
 ) -> list[Labelled]:
-    """Missing forces along recordings, for the joints of `description`."""
-    tracks = lay_out_all(twin, recordings)
+    """Missing forces along recordings, for the joints of `description`.
+
+    A residual that the twin has already counts as missing.
+    """
+    tracks = lay_out_all(twin.without_residual(), recordings)
     if any(track.base is not None or track.hangs for track in tracks):
         raise BadRecording(
             "A residual cannot be fitted to a floating base: its contacts were not"
@@ -52,24 +55,6 @@ def label_forces(
             hint="Fix the base, or record the robot on a stand.",
         )
     return [_label(track, description) for track in tracks]
-
-
-def find_columns(bound: BoundTwin, description: ResidualFile) -> list[int]:
-    """Columns of a command that are position goals of the joints; needs `error`."""
-    if "error" not in description.signals:
-        return []
-    layout, columns = Layout(bound), []
-    explicit = {drive.name for drive in bound.drives}
-    for joint in description.joints:
-        actuator = layout.actuator(joint)
-        if layout.actuators[actuator] in explicit:
-            raise RealworthyError(
-                f"The drive of '{joint}' is an explicit law, whose goal a residual"
-                " cannot see.",
-                hint="Use the signals position and velocity.",
-            )
-        columns.append(int(bound.model.actuator_ctrladr[actuator]))
-    return columns
 
 
 def add_stiffness(twin: Twin, description: ResidualFile) -> ResidualFile:
@@ -89,15 +74,6 @@ def add_stiffness(twin: Twin, description: ResidualFile) -> ResidualFile:
     return msgspec.structs.replace(description, stiffness=tuple(found.tolist()))
 
 
-def stack_signals(
-    signals: Sequence[Signal], position: Floats, velocity: Floats, goal: Floats | None
-) -> Floats:
-    """(rows, joints, signals) from (rows, joints) each."""
-    error = 0.0 * position if goal is None else goal - position
-    known = {"position": position, "velocity": velocity, "error": error}
-    return np.stack([known[name] for name in signals], axis=-1)
-
-
 def _label(track: Track, description: ResidualFile) -> Labelled:
     for joint in description.joints:
         if joint not in track.joints:
@@ -115,15 +91,6 @@ def _label(track: Track, description: ResidualFile) -> Labelled:
             f"{track.recording.owner} is too short to learn from.",
             hint=f"It needs more than {(first + edge) / rate:.2g} s.",
         )
-    columns = find_columns(track.bound, description)
-    goal = track.control[track.rows][:, columns] if columns else None
-    signals = stack_signals(
-        description.signals,
-        states.position[:, chosen],
-        states.velocity[:, chosen],
-        goal,
-    )
-    back = rows[:, None] - stride * np.arange(description.history)
     force = missing_torques(
         track,
         rows.astype(np.intp),
@@ -134,6 +101,6 @@ def _label(track: Track, description: ResidualFile) -> Labelled:
     return Labelled(
         track=track,
         states=states,
-        inputs=np.moveaxis(signals[back] * weigh_signals(description), 1, 2),
+        inputs=read_inputs(track, description, states.position, states.velocity, rows),
         force=force[:, chosen],
     )

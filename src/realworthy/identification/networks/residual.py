@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.networks.effect import ResidualForce
 from realworthy.identification.networks.missing import (
     Labelled,
     add_stiffness,
@@ -22,6 +21,7 @@ from realworthy.identification.networks.ridge import (
 from realworthy.recordings import Recording
 from realworthy.residuals import Ensemble, Evidence, Residual, ResidualFile
 from realworthy.simulators.replay import Replayer, Track, is_sound
+from realworthy.simulators.residual_force import ResidualForce
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
@@ -112,7 +112,12 @@ def fit_residual(
         with_residual=rms[gain],
         recordings=tuple(recording.sha256() for recording in recordings),
     )
-    described = msgspec.structs.replace(description, evidence=evidence)
+    described = msgspec.structs.replace(
+        description,
+        evidence=evidence,
+        twin=twin.name,
+        fingerprint=twin.fingerprint,
+    )
     return _make(described, _fit(labelled, description, settings), gain)
 
 

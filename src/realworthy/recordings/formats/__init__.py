@@ -7,7 +7,7 @@ format reads it too. `FORMATS` is the whole list.
 from pathlib import Path
 
 from realworthy.errors import BadFile
-from realworthy.recordings.formats import csv, mcap, npz, parquet
+from realworthy.recordings.formats import csv, journal, mcap, npz, parquet
 from realworthy.recordings.formats.format import Format
 
 FORMATS: dict[str, Format] = {
@@ -18,12 +18,14 @@ FORMATS: dict[str, Format] = {
     ".mcap": mcap.FORMAT,
 }
 """By the end of the file's name."""
+_READ = {**FORMATS, journal.SUFFIX: journal.FORMAT}
+"""With those that are read, and written in another way."""
 
 
 def find_suffix(path: Path) -> str:
-    """The key of FORMATS by which `path` ends; empty when it has none."""
+    """By which known ending `path` ends; empty when it has none."""
     name = path.name.lower()
-    return next((suffix for suffix in FORMATS if name.endswith(suffix)), "")
+    return next((suffix for suffix in _READ if name.endswith(suffix)), "")
 
 
 def find_format(path: Path, *, hint: str = "") -> Format:
@@ -36,4 +38,4 @@ def find_format(path: Path, *, hint: str = "") -> Format:
             f"recordings are not kept in files with {ending}.",
             hint=f"Formats: {', '.join(FORMATS)}. {hint}".strip(),
         )
-    return FORMATS[suffix]
+    return _READ[suffix]

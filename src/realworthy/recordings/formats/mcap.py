@@ -5,56 +5,102 @@
 their own, `/time`. Metadata `realworthy` holds the sidecar and the order of signals.
 """
 
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import numpy as np
 
-from realworthy.errors import BadFile, MissingFile
+from realworthy.artefacts import check_bytes, check_readable, reading
+from realworthy.errors import BadFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar, from_json, to_json
 from realworthy.recordings.signals import Table, Values
 
 METADATA = "realworthy"
+_RECORD = 8
+"""Bytes of memory for a byte of a chunk whose messages are split, 31 bytes each."""
+_LZ4_MOST = 255
+"""Bytes that LZ4 packs into one, at most."""
 
 
 def read(path: Path) -> tuple[Table, Sidecar | None]:
     """Files that `write` made; a ROS bag needs its importer."""
-    from mcap.exceptions import McapError
-    from mcap.reader import make_reader
+    from mcap.records import Channel, Message, Metadata
 
-    rows: dict[int, list[tuple[int, bytes]]] = {}
-    channels: dict[int, list[str]] = {}
-    try:
-        with path.open("rb") as file:
-            reader = make_reader(file)
-            facts = {m.name: m.metadata for m in reader.iter_metadata()}.get(METADATA)
-            if facts is None:
-                raise BadFile(
-                    path,
-                    "no Realworthy wrote this MCAP file.",
-                    hint="A ROS 2 bag needs --importer rosbag.",
-                )
-            for _, channel, message in reader.iter_messages(log_time_order=False):
-                if channel.id not in channels:
-                    channels[channel.id] = msgspec.json.decode(
-                        channel.metadata["signals"]
-                    )
-                rows.setdefault(channel.id, []).append((message.sequence, message.data))
-    except FileNotFoundError:
-        raise MissingFile(path) from None
-    except (McapError, msgspec.MsgspecError, KeyError, EOFError, OSError) as error:
-        raise BadFile(path, f"it is not a whole MCAP file ({error}).") from None
-    columns: Table = {}
-    for key, names in channels.items():
-        decode = msgspec.json.Decoder(dict[str, float]).decode
-        messages = [decode(data) for _, data in sorted(rows[key])]
-        for name in names:
-            last = name.rpartition(".")[2]
-            columns[name] = np.array([message[last] for message in messages])
-    order: list[str] = msgspec.json.decode(facts["signals"])
-    return {name: columns[name] for name in order}, from_json(facts["sidecar"], path)
+    check_readable(path)
+    facts: dict[str, str] | None = None
+    channels: dict[int, _Channel] = {}
+    with reading(path, "a whole MCAP file"), path.open("rb") as file:
+        for record in _list_records(file, path):
+            if isinstance(record, Metadata) and record.name == METADATA:
+                facts = record.metadata
+            elif isinstance(record, Channel) and record.id not in channels:
+                if "signals" in record.metadata:
+                    channels[record.id] = _Channel(record.metadata["signals"])
+            elif isinstance(record, Message) and record.channel_id in channels:
+                channels[record.channel_id].take(record.sequence, record.data)
+        if facts is None:
+            raise BadFile(
+                path,
+                "no Realworthy wrote this MCAP file.",
+                hint="A ROS 2 bag needs --importer rosbag.",
+            )
+        columns = {n: v for c in channels.values() for n, v in c.build().items()}
+        order = msgspec.json.decode(facts["signals"], type=list[str])
+        table = {name: columns[name] for name in order}
+        return table, from_json(facts["sidecar"], path)
+
+
+class _Channel:
+    """Numbers of one topic as they come, put in order at the end."""
+
+    def __init__(self, signals: str) -> None:
+        self._names = msgspec.json.decode(signals, type=list[str])
+        self._fields = [name.rpartition(".")[2] for name in self._names]
+        self._decode = msgspec.json.Decoder(dict[str, float]).decode
+        self._sequence = array("Q")
+        self._values = [array("d") for _ in self._names]
+
+    def take(self, sequence: int, text: bytes) -> None:
+        message = self._decode(text)
+        self._sequence.append(sequence)
+        for field, values in zip(self._fields, self._values, strict=True):
+            values.append(message[field])
+
+    def build(self) -> Table:
+        """Columns by their names."""
+        order = np.argsort(np.array(self._sequence), kind="stable")
+        pairs = zip(self._names, self._values, strict=True)
+        return {name: np.array(values)[order] for name, values in pairs}
+
+
+def _list_records(file: IO[bytes], path: Path) -> Iterator[object]:
+    """Records in the order of the file, those in chunks too.
+
+    Checked before a chunk is unpacked: sizes that it declares, and what its packed data
+    declare, which the library believes instead.
+    """
+    import zstandard
+    from mcap.records import Chunk
+    from mcap.stream_reader import StreamReader, breakup_chunk
+
+    total = 0
+    for record in StreamReader(file, emit_chunks=True).records:
+        if not isinstance(record, Chunk):
+            yield record
+            continue
+        size = max(record.uncompressed_size, len(record.data))
+        if record.compression == "zstd":
+            size = max(size, zstandard.frame_content_size(record.data))
+        elif record.compression == "lz4":
+            size = max(size, _LZ4_MOST * len(record.data))
+        total += size
+        check_bytes(path, total + _RECORD * size)
+        yield from breakup_chunk(record)
 
 
 def write(recording: Recording, path: Path) -> None:

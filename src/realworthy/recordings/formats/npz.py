@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.errors import BadFile, MissingFile
+from realworthy.artefacts import read_arrays
+from realworthy.errors import BadFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar, from_json, to_json
@@ -17,16 +18,7 @@ SIDECAR = "__sidecar__"
 
 def read(path: Path) -> tuple[Table, Sidecar | None]:
     """Every one-dimensional array of numbers, and the sidecar if there is one."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:  # an array alone is none
-            arrays = {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise MissingFile(path) from None
-    except (
-        *(ValueError, TypeError, OSError, EOFError, AttributeError),
-        zipfile.BadZipFile,
-    ):
-        raise BadFile(path, "it is not an archive of plain NumPy arrays.") from None
+    arrays = read_arrays(path)
     text = arrays.pop(SIDECAR, None)
     for name, values in arrays.items():
         if values.ndim != 1 or values.dtype.kind not in "fiub":

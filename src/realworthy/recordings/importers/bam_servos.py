@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from realworthy.errors import BadFile
+from realworthy.artefacts import check_readable, read_bytes, reading
 from realworthy.recordings.importers.importer import (
     Imported,
     Importer,
@@ -29,6 +29,9 @@ FULL_DUTY = {"xl330": 885}
 
 DUTY_GAIN = {"xl330": 4096 / (2 * np.pi) / (256 * 885)}
 """Duty per radian of error and unit of the firmware's gain, where the data say it."""
+
+_COST = 16
+"""Bytes of memory for a byte of JSON: `0,` becomes a number of 32."""
 
 COLUMNS = {
     "time": column("timestamp"),
@@ -61,12 +64,10 @@ def find(path: Path) -> list[Path]:
 
 def read(path: Path, given: Sidecar) -> list[Imported]:
     """One log. The duty is left out for motors that do not report it."""
-    try:
-        log = msgspec.json.decode(path.read_bytes(), type=Log)
+    with reading(path, "a bench log"):
+        log = msgspec.json.decode(read_bytes(path, cost=_COST), type=Log)
         keys = log.entries[0].keys()
         raw = {key: np.array([float(e[key]) for e in log.entries]) for key in keys}
-    except (msgspec.MsgspecError, KeyError, IndexError) as error:
-        raise BadFile(path, f"it is not a bench log ({error}).") from None
     notes: dict[str, object] = {
         "motor": log.motor,
         "trajectory": log.trajectory,
@@ -106,7 +107,8 @@ def to_signed(register: Values) -> Values:
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    check_readable(path)
+    with reading(path, "a file that can be read"), path.open("rb") as file:
         return file.read(4096)
 
 

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.errors import BadFile
-from realworthy.recordings.formats.csv import open_text, read_table
+from realworthy.recordings.formats.csv import read_heading, read_table
 from realworthy.recordings.importers.importer import (
     Imported,
     Importer,
@@ -65,7 +64,7 @@ NOTES: dict[str, object] = {
 def find(path: Path) -> list[Path]:
     """Tables whose heading has `pos_meas1`."""
     files = find_files(path, ("*.csv", "*.csv.gz"))
-    return [file for file in files if "pos_meas1" in _heading(file)]
+    return [file for file in files if "pos_meas1" in read_heading(file)]
 
 
 def read(path: Path, given: Sidecar) -> list[Imported]:
@@ -93,14 +92,6 @@ def read(path: Path, given: Sidecar) -> list[Imported]:
         notes={"design": design, "experiment": folder, **NOTES, **dropped},
     )
     return [Imported(table=table, sidecar=sidecar, source=path)]
-
-
-def _heading(path: Path) -> str:
-    try:
-        with open_text(path) as file:
-            return file.readline(4096)
-    except BadFile:
-        return ""
 
 
 IMPORTER = Importer(

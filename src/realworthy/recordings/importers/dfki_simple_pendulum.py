@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.errors import BadFile
+from realworthy.errors import BadFile, UnknownName
 from realworthy.recordings.formats.csv import read_table
 from realworthy.recordings.importers.importer import (
     Imported,
@@ -97,7 +97,11 @@ def _read(folder: Path, which: str) -> Table:
     files = find_files(folder, (f"data_{which}.csv*", f"{which}_data.csv*"))
     if not files:
         raise BadFile(folder, f"it has no data_{which}.csv[.gz].")
-    return {SHORT.get(n, n): values for n, values in read_table(files[0]).items()}
+    table = {SHORT.get(n, n): values for n, values in read_table(files[0]).items()}
+    for name in ("time", "position", "velocity", "torque"):
+        if name not in table:
+            raise UnknownName("column", name, [*table], owner=f"'{files[0].name}'")
+    return table
 
 
 IMPORTER = Importer(

@@ -89,7 +89,8 @@ def find_files(path: Path, patterns: tuple[str, ...]) -> list[Path]:
     """`path` itself when it fits a pattern, else the files below it that do, sorted."""
     if path.is_file():
         return [path] if any(path.match(pattern) for pattern in patterns) else []
-    return sorted({file for pattern in patterns for file in path.rglob(pattern)})
+    found = {file for pattern in patterns for file in path.rglob(pattern)}
+    return sorted(file for file in found if file.is_file())
 
 
 def either(path: Path) -> Path:

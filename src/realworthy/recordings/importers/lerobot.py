@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from realworthy.artefacts import check_readable, read_bytes, reading
 from realworthy.errors import BadFile, BadRecording
+from realworthy.recordings.formats.parquet import read_table
 from realworthy.recordings.importers.importer import Imported, Importer, drop_bad_rows
 from realworthy.recordings.sidecar import Sidecar, SignalSource, sidecar_path
 from realworthy.recordings.signals import Table
@@ -17,6 +19,8 @@ from realworthy.recordings.suspicions import to_paste
 from realworthy.recordings.units import DEGREE
 
 STATE, ACTION = "observation.state", "action"
+_COST = 16
+"""Bytes of memory for a byte of JSON."""
 
 
 class Feature(msgspec.Struct):
@@ -100,18 +104,13 @@ def _check_mapping(frames: Table, given: Sidecar, path: Path) -> None:
 
 
 def _read_info(path: Path) -> Info:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Info)
-    except msgspec.MsgspecError as error:
-        raise BadFile(
-            path, f"it does not describe a LeRobot dataset: {error}."
-        ) from None
+    with reading(path, "the description of a LeRobot dataset"):
+        return msgspec.json.decode(read_bytes(path, cost=_COST), type=Info)
 
 
 def _read_frames(path: Path, info: Info) -> Table:
     """Columns of numbers, lists of them split into `<feature>.<name>`."""
     import pyarrow
-    import pyarrow.parquet
 
     vectors = {
         key: feature.shape[0]
@@ -121,18 +120,17 @@ def _read_frames(path: Path, info: Info) -> Table:
         and key != "timestamp"
     }
     scalars = ("timestamp", "episode_index", "frame_index")
-    try:
-        table = pyarrow.parquet.read_table(path, columns=[*scalars, *vectors])
+    check_readable(path)
+    with reading(path, "a table as its meta/info.json describes it"):
+        table = read_table(path, [*scalars, *vectors])
         frames: Table = {n: table[n].to_numpy().astype(np.float64) for n in scalars}
         for key, width in vectors.items():
             values = table[key].combine_chunks()
             flat = values.flatten() if pyarrow.types.is_nested(values.type) else values
             rows = flat.to_numpy(zero_copy_only=False).astype(np.float64)
-            rows = rows.reshape(-1, width)
+            rows = rows.reshape(len(table), width)
             for i, name in enumerate(_name(info.features[key], width)):
                 frames[f"{key}.{name}"] = rows[:, i]
-    except (pyarrow.ArrowException, KeyError, ValueError) as error:
-        raise BadFile(path, f"it does not fit its meta/info.json ({error}).") from None
     return frames
 
 

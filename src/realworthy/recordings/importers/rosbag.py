@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.artefacts import check_bytes, check_readable, read_tree, reading
+from realworthy.artefacts.memory import limited_memory
 from realworthy.errors import BadFile, MissingExtra
 from realworthy.recordings.align import merge
 from realworthy.recordings.importers.importer import (
@@ -34,6 +36,9 @@ Key = tuple[str, frozenset[str]]
 
 Stamps = NDArray[np.int64]
 """Nanoseconds."""
+
+_ROW, _NUMBER = 500, 100
+"""[bytes] of memory for a message and for each of its numbers."""
 
 FAR = 10_000_000_000
 """Header stamps this far from the time of writing [ns] come from another clock."""
@@ -130,27 +135,42 @@ def _find_clock(rows: list[Row]) -> str:
 
 def _read_rows(path: Path) -> dict[Key, list[Row]]:
     try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise MissingExtra("rosbags", "ros", need="Reading ROS bags") from None
     rows: dict[Key, list[Row]] = {}
+    _check(path)
+    taken = 0
     store = get_typestore(Stores.LATEST)  # for bags that do not describe their types
-    try:
-        with AnyReader([path], default_typestore=store) as reader:
-            wanted = [c for c in reader.connections if c.msgtype in CONVERTERS]
-            if not wanted:  # to messages(), none means all
-                return {}
-            for connection, logged, data in reader.messages(wanted):
-                message: Any = reader.deserialize(data, connection.msgtype)
-                convert = CONVERTERS[connection.msgtype]
-                columns = dict(convert(message, connection.topic))
-                stamp = _find_stamp(message)
-                key = connection.topic, frozenset(columns)
-                rows.setdefault(key, []).append((stamp, logged, columns))
-    except AnyReaderError as error:
-        raise BadFile(path, f"it is not a whole ROS bag ({error}).") from None
+    with (
+        reading(path, "a whole ROS bag"),
+        limited_memory(),  # the library unpacks whatever it is given
+        AnyReader([path], default_typestore=store) as reader,
+    ):
+        wanted = [c for c in reader.connections if c.msgtype in CONVERTERS]
+        if not wanted:  # to messages(), none means all
+            return {}
+        for connection, logged, data in reader.messages(wanted):
+            message: Any = reader.deserialize(data, connection.msgtype)
+            convert = CONVERTERS[connection.msgtype]
+            columns = dict(convert(message, connection.topic))
+            stamp = _find_stamp(message)
+            key = connection.topic, frozenset(columns)
+            rows.setdefault(key, []).append((stamp, logged, columns))
+            taken += _ROW + _NUMBER * len(columns)
+            check_bytes(path, taken)
     return rows
+
+
+def _check(path: Path) -> None:
+    """Raises for what the library should not be given."""
+    if path.is_file():
+        check_readable(path)
+        return
+    read_tree(path / "metadata.yaml")  # aliases of aliases stop here
+    for file in path.iterdir():
+        check_readable(file)
 
 
 def _find_stamp(message: Any) -> int:

@@ -4,14 +4,13 @@ The goal is written first, then the servos are read one after the other, so a me
 row is a little later than its time, the gripper's latest of all.
 """
 
-import csv
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from realworthy.errors import BadFile
-from realworthy.recordings.formats.csv import open_text
+from realworthy.recordings.formats.csv import read_rows
 from realworthy.recordings.importers.importer import (
     Imported,
     Importer,
@@ -91,8 +90,7 @@ def read(path: Path, given: Sidecar) -> list[Imported]:
 def _read_lists(path: Path) -> Table:
     """Columns `timestamp` and `<heading>.<index>` for every list in a cell."""
     decode = msgspec.json.Decoder(list[float]).decode
-    with open_text(path) as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows(path)
     try:
         table = {"timestamp": np.array([float(row["timestamp"]) for row in rows])}
         for heading in rows[0].keys() - {"type", "timestamp"}:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from realworthy.artefacts import plain
 from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.policies import Policy
 from realworthy.recordings import Recording, load_recording
@@ -174,7 +175,7 @@ def view(
             stacklevel=2,
         )
     viewer = Viewer(session, host=host, port=port)
-    print(f"{viewer.url}  {twin.name}  (Ctrl-C ends it)", flush=True)
+    print(f"{viewer.url}  {plain(twin.name)}  (Ctrl-C ends it)", flush=True)
     try:
         viewer.run(seconds)
     except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from realworthy.realities.stand_in import describe_robot
 from realworthy.realities.truth import robot_joints
 from realworthy.recordings.signals import unit_of_command
 from realworthy.robots import RobotInfo, State
+from realworthy.sensors.stages import compute_reading
 from realworthy.simulators import MujocoCpu
 from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout
@@ -87,9 +88,9 @@ class World:
 
     @cached_property
     def base(self) -> int | None:
-        """The body that floats; None: the robot is fixed."""
-        joint = self._free
-        return None if joint is None else int(self.bound.model.jnt_bodyid[joint])
+        """The robot's body that floats; None: it is fixed."""
+        base = self.bound.twin.base
+        return None if base is None else int(self.bound.model.body(base.body).id)
 
     def poses(self) -> Poses:
         simulator = self.simulator
@@ -100,9 +101,11 @@ class World:
     def state(self) -> State:
         """What it measures now, with scale and bias of its sensors but no noise."""
         simulator = self.simulator
-        row = np.array(simulator.array("sensordata")[0])
-        row = row * simulator.field("own.sensor_scale")[0]
-        row = row + simulator.field("own.sensor_bias")[0]
+        row = compute_reading(
+            np.array(simulator.array("sensordata")[0]),
+            scale=simulator.field("own.sensor_scale")[0],
+            bias=simulator.field("own.sensor_bias")[0],
+        )
         self._sequence += 1
         position, velocity, torque = (row[places] for places in self._places)
         return State(
@@ -124,18 +127,15 @@ class World:
 
     def push(self, speed: float) -> None:
         """Another speed at once: of a floating base along the ground, in a direction
-        drawn at random [m/s]; else of every joint, to either side [rad/s or m/s]."""
-        qvel = self.simulator.array("qvel")
-        if self._free is None:
-            qvel[0] += speed * self._chance.choice((-1.0, 1.0), qvel.shape[1])
+        drawn at random [m/s]; else of every joint, to either side [rad/s or m/s].
+
+        Objects beside the robot are never pushed."""
+        qvel, dofs = self.simulator.array("qvel"), self.layout.robot_dofs
+        if self.layout.base is None:
+            qvel[0, dofs] += speed * self._chance.choice((-1.0, 1.0), len(dofs))
         else:
-            first = int(self.bound.model.jnt_dofadr[self._free])
+            _, first = self.layout.base
             angle = self._chance.uniform(0, 2 * np.pi)
             qvel[0, first] += speed * np.cos(angle)
             qvel[0, first + 1] += speed * np.sin(angle)
         self.simulator.refresh()
-
-    @cached_property
-    def _free(self) -> int | None:
-        found = np.flatnonzero(self.bound.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
-        return int(found[0]) if len(found) else None

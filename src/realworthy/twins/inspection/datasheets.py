@@ -8,6 +8,7 @@ import msgspec
 import mujoco
 import numpy as np
 
+from realworthy.artefacts.numbers import Finite, NotNegative
 from realworthy.twins.inspection.actuation import (
     actuator_kind,
     actuators_of,
@@ -26,17 +27,17 @@ class Datasheet(
 ):
     """Numbers of one joint's drive at its output shaft; the unstated stay out."""
 
-    gear: float | None = None
+    gear: Finite | None = None
     """Turns of the rotor per turn of the joint."""
-    rotor_inertia: float | None = None
+    rotor_inertia: NotNegative | None = None
     """Before the gear [kg·m²]."""
-    torque_limit: float | None = None
+    torque_limit: NotNegative | None = None
     """Peak or stall torque [N·m], or force [N]."""
-    speed_limit: float | None = None
+    speed_limit: NotNegative | None = None
     """No-load speed [rad/s or m/s]."""
-    armature: float | None = None
+    armature: NotNegative | None = None
     """Reflected inertia of the drive, gear² · rotor_inertia [kg·m²]."""
-    mass: float | None = None
+    mass: NotNegative | None = None
     """Mass of the link that the joint moves [kg]."""
     source: str | None = None
 

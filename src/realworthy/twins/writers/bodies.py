@@ -273,12 +273,14 @@ def _stretch_link(compiled: Compiled, element: str) -> Edit:
 
 
 def _objects(compiled: Compiled) -> tuple[str, ...]:
-    """Bodies that float freely and carry nothing else."""
-    model = compiled.model
-    free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
-    bodies = set(model.jnt_bodyid[free].tolist()) - set(model.body_parentid.tolist())
-    names = [mujoco.mj_id2name(model, _BODY, body) for body in sorted(bodies)]
-    return tuple(n for n in names if n and _stretchable(compiled, n, np.eye(3)))
+    """Objects that carry nothing else."""
+    carriers = set(compiled.model.body_parentid.tolist())
+    return tuple(
+        name
+        for name in compiled.objects
+        if compiled.id(_BODY, name) not in carriers
+        and _stretchable(compiled, name, np.eye(3))
+    )
 
 
 def _edit_centre(compiled: Compiled, element: str) -> Edit:

@@ -1,7 +1,4 @@
-"""Limits of a robot, and a small guard that watches them while a motion is played.
-
-The guard does not raise and does not correct: it says whether to go on, and why not.
-"""
+"""What the joints of a robot may do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import UnknownName
-from realworthy.robots.robot import Mode, State
 
 Floats = NDArray[np.float64]
-_ROWS = 3
-"""Rows in a row that must be over a limit: one odd sample is noise."""
-_SILENT = 20
-"""Rows in a row without a new measurement: nobody is there any more."""
 _NEGLIGIBLE = 1e-6
 """Share of a limit by which rounding may exceed it."""
 
@@ -32,7 +24,7 @@ class Limits:
     speed: Floats
     """[rad/s or m/s]"""
     acceleration: Floats
-    """[rad/s² or m/s²]; no robot measures it, so the guard does not watch it."""
+    """[rad/s² or m/s²]; no robot measures it, so no watchdog judges it."""
     torque: Floats
     """[N·m or N]"""
 
@@ -102,33 +94,3 @@ def _tell_apart(value: float, limit: float) -> str:
     shown = [f"{value:.{d}g}" for d in digits]
     limits = [f"{limit:.{d}g}" for d in digits]
     return next((a for a, b in zip(shown, limits, strict=True) if a != b), shown[-1])
-
-
-class Guard:
-    """Watches measured position, speed and torque of a robot's joints, and that it is
-    still there.
-
-    A limit counts as exceeded after three measurements in a row beyond it.
-    """
-
-    def __init__(self, limits: Limits, joints: Sequence[str]) -> None:
-        """`joints` is the order in which the robot reports them."""
-        self.limits = limits
-        self._places = [list(joints).index(joint) for joint in limits.joints]
-        self._count = 0
-        self._time, self._silent = -np.inf, 0
-
-    def judge(self, state: State) -> str:
-        """Why to stop now; empty while all is well."""
-        if state.mode is Mode.STOPPED:
-            return "the robot is in emergency stop"
-        self._silent = 0 if state.time > self._time else self._silent + 1
-        self._time = max(self._time, state.time)
-        if self._silent >= _SILENT:
-            return "the robot sends no new measurements"
-        values = (state.position, state.velocity, state.torque)
-        if not all(np.isfinite(v[self._places]).all() for v in values):
-            return "the robot reports values that are not numbers"
-        reason = self.limits.find_excess(*(v[self._places] for v in values))
-        self._count = self._count + 1 if reason else 0
-        return reason if self._count >= _ROWS else ""

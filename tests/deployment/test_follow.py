@@ -7,7 +7,7 @@ from realworthy.errors import RealworthyError
 from realworthy.identification.excitation import find_limits, record_motion
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings.motion import Motion
-from realworthy.robots.guard import Limits
+from realworthy.robots.limits import Limits
 from realworthy.twins import load_twin
 
 
@@ -53,8 +53,8 @@ def test_a_guard_stops_with_damping_says_why_and_keeps_the_recording():
     )
     robot = StandIn(found)
     done = record_motion(robot, sway("joint", 2.0), found.twin, limits=limits)
-    assert done.reason.startswith("joint: torque ")
-    assert done.reason.endswith("exceeds 1.5 N·m")
+    assert done.reason == "the limit of torque acted in 21% of the last 1 s"
+    assert np.abs(done.recording.signals["joint.command"]).max() <= 1.5
     assert 2 <= len(done.recording.time) < 300
     robot.wait(0.1)
     assert robot.read().mode == "damp"

@@ -1,17 +1,25 @@
 """A residual inside MuJoCo's worlds: its force is added at every substep."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.identification.networks.missing import find_columns, stack_signals
 from realworthy.residuals import Residual, build_law
-from realworthy.simulators import MujocoCpu, SubstepEffect
+from realworthy.simulators.effects import SubstepEffect
+from realworthy.simulators.residual_inputs import find_columns, stack_signals
 from realworthy.twins import BoundTwin
 from realworthy.twins.layout import Layout
 
+if TYPE_CHECKING:
+    from realworthy.simulators.mujoco_cpu import MujocoCpu
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.intp]
+
 
 class ResidualForce(SubstepEffect):
-    """Sets the applied forces of a residual's joints; others keep theirs.
+    """Adds a residual's force to its joints.
 
     After a reset the history is filled with the present, as if it had lasted.
     """
@@ -24,7 +32,7 @@ class ResidualForce(SubstepEffect):
         self._dofs = [dof for _, dof in places]
         self._columns = find_columns(bound, described)
 
-    def start(self, simulator: MujocoCpu) -> None:
+    def start(self, simulator: "MujocoCpu") -> None:
         self._arrays = [simulator.array(name) for name in ("qpos", "qvel", "ctrl")]
         self._force = simulator.array("qfrc_applied")
         self._law = build_law(self.residual, timestep=simulator.timestep)
@@ -33,7 +41,7 @@ class ResidualForce(SubstepEffect):
         self.gate = np.ones((simulator.world_count, len(self._dofs)))
         """(worlds, joints) share of the force that was believed in the last substep."""
 
-    def reset(self, worlds: NDArray[np.intp]) -> None:
+    def reset(self, worlds: Ids) -> None:
         self._fresh[worlds] = True
         self._force[worlds[:, None], self._dofs] = 0.0
 
@@ -44,13 +52,24 @@ class ResidualForce(SubstepEffect):
             self._fresh[:] = False
         out = self._law.step(signals, self._history)
         self._history, self.gate = out.history, out.gate
-        self._force[:, self._dofs] = out.force
+        self._force[:, self._dofs] += out.force
+
+    def state(self, worlds: Ids) -> Floats:
+        """(n, …) what it remembers; NaN where a world has just begun."""
+        history = self._history[worlds].reshape(len(worlds), -1)
+        return np.where(self._fresh[worlds][:, None], np.nan, history)
+
+    def restore(self, state: Floats, worlds: Ids) -> None:
+        """Puts back what `state` gave."""
+        shape = (len(worlds), *self._history.shape[1:])
+        self._fresh[worlds] = np.isnan(state).any(axis=1)
+        self._history[worlds] = np.nan_to_num(state).reshape(shape)
 
     @property
     def is_idle(self) -> bool:
         return self.residual.description.gain == 0.0
 
-    def _signals(self) -> NDArray[np.float64]:
+    def _signals(self) -> Floats:
         qpos, qvel, ctrl = self._arrays
         return stack_signals(
             self.residual.description.signals,

@@ -3,75 +3,12 @@
 import numpy as np
 import pytest
 
+from realworthy.deployment import play
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Sidecar
-from realworthy.robots import Command, Mode, Robot, RobotInfo, State, play
+from realworthy.robots import Mode
 
-
-class Scripted(Robot):
-    """A robot that counts: its first joint's position is the time in periods.
-
-    `lost` are ticks whose sample never comes; at tick `breaks` it raises.
-    """
-
-    def __init__(self, *, lost: tuple[int, ...] = (), breaks: int = -1) -> None:
-        self._lost, self._breaks = lost, breaks
-        self.calls: list[str] = []
-        self.waited: list[float] = []
-        self.sent: list[np.ndarray] = []
-        self.mode = Mode.STOPPED
-
-    @property
-    def info(self) -> RobotInfo:
-        return RobotInfo(
-            name="counter",
-            joints=("a", "b"),
-            commands=("a.command", "b.command"),
-            command_kind="torque",
-            rate=100.0,
-            command_lower=np.full(2, -1.0),
-            command_upper=np.full(2, 1.0),
-            other_signals=("base.gyro.x",),
-        )
-
-    def connect(self) -> None:
-        self.calls.append("connect")
-        self.mode, self._tick, self._newest = Mode.DAMP, 0, self._sample(0)
-
-    def read(self) -> State:
-        return self._newest
-
-    def write(self, command: Command) -> None:
-        assert command.sequence == len(self.sent)
-        self.mode = Mode.RUN
-        self.sent.append(command.values)
-
-    def wait(self, seconds: float) -> None:
-        self.waited.append(seconds)
-        self._tick += 1
-        if self._tick == self._breaks:
-            raise KeyboardInterrupt
-        if self._tick not in self._lost:
-            self._newest = self._sample(self._tick)
-
-    def damp(self) -> None:
-        self.calls.append("damp")
-        self.mode = Mode.DAMP
-
-    def stop(self) -> None:
-        self.mode = Mode.STOPPED
-
-    def _sample(self, tick: int) -> State:
-        return State(
-            time=0.01 * tick,
-            sequence=tick,
-            position=np.array([tick, -tick], dtype=np.float64),
-            velocity=np.array([100.0, -100.0]),
-            torque=np.array([0.5, 0.25]),
-            others=np.array([3.0]),
-            mode=self.mode,
-        )
-
+from ..robots.wires import Scripted
 
 COMMANDS = np.arange(12.0).reshape(6, 2) / 100
 
@@ -84,8 +21,8 @@ def test_a_row_holds_what_was_measured_before_its_command():
     np.testing.assert_array_equal(recording.signals["b.position"], -np.arange(6))
     np.testing.assert_array_equal(recording.signals["b.command"], COMMANDS[:, 1])
     np.testing.assert_array_equal(recording.signals["base.gyro.x"], np.full(6, 3.0))
-    assert robot.calls == ["connect", "damp"]
-    assert robot.waited == [0.01] * 6
+    assert robot.calls == ["connect", "damp", "damp"]  # at the end, and by closing
+    assert robot.waited == pytest.approx([0.01] * 6)
 
 
 def test_signals_of_a_recording():
@@ -128,7 +65,7 @@ def test_an_interrupt_leaves_the_robot_braking():
     robot = Scripted(breaks=3)
     with pytest.raises(KeyboardInterrupt):
         play(robot, COMMANDS)
-    assert robot.calls == ["connect", "damp"]
+    assert robot.calls == ["connect", "damp", "damp"]
     assert robot.mode is Mode.DAMP
     assert len(robot.sent) == 3
 

@@ -30,6 +30,12 @@ class GuardedLaw:
         self.inputs = physical.inputs
         self.parameters = physical.parameters
 
+    @property
+    def structure(self) -> tuple[object, ...]:
+        """Equal for laws that differ only in joint and physical numbers."""
+        own = (id(self.envelope), self.gain)
+        return (*own, *self.network.structure, *self.physical.structure)
+
     def initial_state(self, world_count: int, like: Array) -> State:
         """State after rest at command zero."""
         state = self.network.initial_state(world_count, like)

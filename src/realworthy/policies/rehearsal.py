@@ -1,0 +1,69 @@
+"""Runs a graph in a process that can be ended, before it is run in this one.
+
+For graphs with operations whose cost only their own library knows: what they ask for
+may be without end, and no library gives that up half way.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from realworthy.artefacts import BYTES
+from realworthy.artefacts.memory import limited_memory
+from realworthy.errors import BadFile
+
+_PATIENCE = 10.0
+"""[s] for a policy to be opened and run 50 times. The slowest of ours takes 0.4 s on
+one core (2026-11-18); it will have some ten milliseconds for each action."""
+
+
+_PROGRAM = """
+import sys
+from pathlib import Path
+from realworthy.policies.rehearsal import perform
+path, width = sys.argv[1:]
+sys.exit(perform(Path(path), int(width) if width else None))
+"""
+
+
+def rehearse(path: Path, action_width: int | None) -> None:
+    """Raises where onnxruntime does not open and run a policy in time and memory."""
+    width = "" if action_width is None else str(action_width)
+    command = [sys.executable, "-c", _PROGRAM, os.path.abspath(path), width]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        problem = f"its graph does not run: it was not done after {_PATIENCE:g} s."
+        raise BadFile(path, problem) from None
+    if done.returncode == 0:
+        return
+    said = done.stdout.decode(errors="replace").strip()
+    if not said:
+        said = f"it ends the process, or needs more than {BYTES.value:,} bytes"
+    said = said.removeprefix("its graph does not run: ")
+    raise BadFile(path, f"its graph does not run: {said}")
+
+
+def perform(path: Path, action_width: int | None) -> int:
+    """What the other process does; its exit status, with a message on its output."""
+    import onnxruntime  # noqa: F401  before memory is counted
+
+    from realworthy.policies.onnx_file import read_graph
+    from realworthy.policies.onnx_runner import OnnxRunner
+    from realworthy.policies.runner import sort_ports
+
+    try:
+        ports = sort_ports(read_graph(path), action_width)
+        with limited_memory():
+            OnnxRunner(path, ports)
+    except BadFile as error:
+        print(error.problem.removeprefix(f"{path}: "))
+        return 1
+    return 0
