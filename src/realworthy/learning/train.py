@@ -105,6 +105,8 @@ def resume(
         practice = Practice(build, folder, settings, spread, team, remarks)
         if team.agree(folder.has(LATEST))[0]:  # else it was killed before its first
             practice.restore()
+        elif settings.start_from:
+            practice.start_from(RunFolder(settings.start_from))
         if settings != began:  # the same bounds again: it may lack its last files
             practice.check_unfinished()
             team.share(lambda: folder.change(settings))
