@@ -20,10 +20,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from realworthy.deployment import play
 from realworthy.parameters import IndependentBelief, LogUniform, Uniform
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import Recording, load_recording, save_recording
-from realworthy.deployment import play
 from realworthy.simulators import MujocoCpu, describe_outcomes, record
 from realworthy.twins import bind, load_twin, save_twin
 

@@ -11,6 +11,7 @@ from typing import get_type_hints
 import pytest
 import tyro
 
+from realworthy.cli.arguments import Role
 from realworthy.cli.main import COMMANDS
 
 from .conftest import Run, Write
@@ -100,7 +101,8 @@ def test_the_section_of_a_command_has_all_its_options(command: str):
     for field in fields(kind):
         marks = getattr(hints[field.name], "__metadata__", ())
         if tyro.conf.Positional not in marks and tyro.conf.Suppress not in marks:
-            named = [x for mark in marks if (x := getattr(mark, "name", None))]
+            options = [mark for mark in marks if not isinstance(mark, Role)]
+            named = [x for mark in options if (x := getattr(mark, "name", None))]
             name = (*named, field.name)[0]
             assert f"--{name.replace('_', '-')}" in section, name
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from realworthy.actuators.arrays import Array, State, constant, select, shift_in, zeros
 from realworthy.actuators.kinds import BadActuator, Stage
-from realworthy.artefacts import read_arrays
+from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 
 Activation = Literal["softsign", "elu", "relu", "tanh"]

@@ -9,7 +9,6 @@ Here live reading and writing as such. What a twin, a recording or a reality hol
 the business of their rooms. May import: `errors`.
 """
 
-from realworthy.artefacts.arrays import read_arrays
 from realworthy.artefacts.folders import (
     is_vacant,
     locked_file,
@@ -47,7 +46,6 @@ __all__ = [
     "protected",
     "put_aside",
     "put_contents_aside",
-    "read_arrays",
     "read_bytes",
     "read_tree",
     "reading",

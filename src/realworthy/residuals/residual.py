@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from realworthy.artefacts import check_free, load, read_arrays, reading, save, writing
+from realworthy.artefacts import check_free, load, reading, save, writing
+from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 from realworthy.residuals.arrays import Floats
 from realworthy.residuals.ensemble import Ensemble

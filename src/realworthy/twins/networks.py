@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from realworthy.actuators import Actuator, Law, MotorNetwork, build_law
-from realworthy.artefacts import load, read_arrays
+from realworthy.artefacts import load
+from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 from realworthy.residuals import Envelope
 from realworthy.twins.guarded import GuardedLaw

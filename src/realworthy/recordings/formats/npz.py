@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from realworthy.artefacts import read_arrays
+from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 from realworthy.recordings.formats.format import Format
 from realworthy.recordings.recording import Recording
