@@ -435,11 +435,11 @@ def test_a_run_of_schema_1_was_one_of_ppo(tmp_path: Path):
 
 
 def test_a_task_by_its_name_is_trained_by_its_preset(tmp_path: Path):
-    wishes = choose_settings("pendulum", minutes=1, seed=4)
+    found = choose_settings("pendulum", minutes=1, seed=4)
     preset = find_preset("pendulum")
-    assert wishes.learner == preset.learner()
-    assert (wishes.world_count, wishes.target) == (preset.world_count, preset.target)
-    assert (wishes.minutes, wishes.steps, wishes.seed) == (1, None, 4)
+    assert found.learner == preset.learner()
+    assert (found.world_count, found.target) == (preset.world_count, preset.target)
+    assert (found.minutes, found.steps, found.seed) == (1, None, 4)
     blind = choose_settings("cartpole_balance", learner="es")
     assert blind.learner == find_preset("cartpole_balance", "es").learner()
     assert blind.minutes == find_preset("cartpole_balance", "es").minutes
@@ -448,7 +448,7 @@ def test_a_task_by_its_name_is_trained_by_its_preset(tmp_path: Path):
     assert tuned.world_count == find_preset("cartpole_balance", "ars").world_count
     with pytest.raises(RealworthyError, match="Nearest: 'ars'"):
         train("pendulum", learner="arss", output=tmp_path / "run")
-    with pytest.raises(RealworthyError, match="minutes cannot be wished"):
+    with pytest.raises(RealworthyError, match="and beside them minutes"):
         train(settings(1), output=tmp_path / "run", minutes=3)
     assert not (tmp_path / "run").exists()
 

@@ -23,8 +23,8 @@ from realworthy.learning.runs import LATEST, RunFolder
 from realworthy.learning.training import (
     Progress,
     Training,
+    TrainOptions,
     TrainSettings,
-    Wishes,
     choose_settings,
 )
 from realworthy.tasks.catalogue import build_task
@@ -41,22 +41,24 @@ def train(
     task: Callable[[], Task] | None = None,
     randomization: Randomization | None = None,
     follow: Follow | None = None,
-    **wishes: Unpack[Wishes],
+    **options: Unpack[TrainOptions],
 ) -> Training:
     """Trains into the folder `output`, and exports the best policy there.
 
-    A task's name is trained as `realworthy train` does it, by the preset of the task
-    and its learner but for what is wished otherwise; settings are taken as they stand.
+    A task's name is trained as `realworthy train` does it: by the preset of the task
+    and its learner, but for the `options` that are given (`TrainOptions`). Complete
+    settings are taken as they stand.
+
     `task` builds a task of one's own, once for each set of worlds; `randomization` says
     how they differ where no name does. The best is chosen in held-out worlds: other
     starts, other samples of e.
     """
     if isinstance(settings, str):
-        settings = choose_settings(settings, **wishes)
-    elif wishes:
+        settings = choose_settings(settings, **options)
+    elif options:
         raise RealworthyError(
-            f"Beside complete settings {', '.join(wishes)} cannot be wished.",
-            hint="Give the name of a task, or put it into the settings.",
+            f"Complete settings were given, and beside them {', '.join(options)}.",
+            hint="Put it into the settings, or give the name of a task.",
         )
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
@@ -103,6 +105,8 @@ def resume(
         practice = Practice(build, folder, settings, spread, team, remarks)
         if team.agree(folder.has(LATEST))[0]:  # else it was killed before its first
             practice.restore()
+        elif settings.start_from:
+            practice.start_from(RunFolder(settings.start_from))
         if settings != began:  # the same bounds again: it may lack its last files
             practice.check_unfinished()
             team.share(lambda: folder.change(settings))

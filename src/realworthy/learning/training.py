@@ -85,7 +85,7 @@ class TrainSettings:
         find_device(self.device)
 
 
-class Wishes(TypedDict, total=False):
+class TrainOptions(TypedDict, total=False):
     """What is asked of a training; the rest is as presets say."""
 
     learner: str | LearnerSettings
@@ -106,14 +106,14 @@ class Wishes(TypedDict, total=False):
     thread_count: int
 
 
-def choose_settings(task: str, **wishes: Unpack[Wishes]) -> TrainSettings:
-    """Everything that a run needs: as wished, else by the preset of task and learner.
+def choose_settings(task: str, **options: Unpack[TrainOptions]) -> TrainSettings:
+    """Everything that a run needs: as asked, else by the preset of task and learner.
 
     Command and Python ask here, so that both train alike.
     """
     check_task(task)
-    device = wishes.get("device", "cpu")
-    asked = wishes.get("learner", "")
+    device = options.get("device", "cpu")
+    asked = options.get("learner", "")
     if isinstance(asked, str):
         preset = find_preset(task, asked).on(device)
         learner = preset.learner()
@@ -121,26 +121,26 @@ def choose_settings(task: str, **wishes: Unpack[Wishes]) -> TrainSettings:
         name = name_learner(asked)
         preset = find_preset(task, name if name in LEARNERS else "").on(device)
         learner = asked
-    minutes, steps = wishes.get("minutes"), wishes.get("steps")
-    target = wishes.get("target")
+    minutes, steps = options.get("minutes"), options.get("steps")
+    target = options.get("target")
     return TrainSettings(
         task=task,
         learner=learner,
-        start_from=str(wishes.get("start_from", "")),
-        twin=str(wishes.get("twin", "")),
-        randomize=wishes.get("randomize", Randomize.PRESET),
-        table=wishes.get("table", ""),
-        grow=wishes.get("grow", Grow.AT_ONCE),
-        world_count=wishes.get("world_count") or preset.world_count,
+        start_from=str(options.get("start_from", "")),
+        twin=str(options.get("twin", "")),
+        randomize=options.get("randomize", Randomize.PRESET),
+        table=options.get("table", ""),
+        grow=options.get("grow", Grow.AT_ONCE),
+        world_count=options.get("world_count") or preset.world_count,
         minutes=preset.minutes if minutes is None and steps is None else minutes,
         steps=steps,
         target=preset.target if target is None else target,
-        evaluation_episodes=wishes.get("evaluation_episodes", EPISODES),
+        evaluation_episodes=options.get("evaluation_episodes", EPISODES),
         coarse=preset.coarse,
         ease_steps=preset.ease_steps,
-        seed=wishes.get("seed", 0),
+        seed=options.get("seed", 0),
         device=device,
-        thread_count=wishes.get("thread_count", 0),
+        thread_count=options.get("thread_count", 0),
     )
 
 
