@@ -50,6 +50,16 @@ def test_a_fault_brakes_in_the_same_step_and_nothing_follows_it():
     assert robot.calls.count("write") == sent
 
 
+@pytest.mark.parametrize("target", [np.zeros(3), np.zeros((2, 1)), np.zeros(0)])
+def test_a_target_of_another_width_brakes_and_raises_nothing(target: np.ndarray):
+    robot = Obedient()
+    guarded = begin(robot)
+    decision = guarded.step(lambda state: target)
+    assert (decision.verdict, decision.guard) == (Verdict.DAMP, "finite")
+    assert robot.mode is Mode.DAMP
+    assert "write" not in robot.calls
+
+
 class Stubborn(Obedient):
     """Its driver fails when it should brake."""
 

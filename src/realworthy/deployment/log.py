@@ -94,6 +94,7 @@ class Log:
             self.last, self.count = entry, self.count + 1
             if self.run_from is None and entry.phase is Phase.RUN:
                 self.run_from = state.time
+        fits = np.shape(entry.target) == (self.journal.columns["target"],)
         acted = {f"acted.{stage}": stage in entry.acted for stage in STAGES}
         self.journal.append(
             read=entry.read,
@@ -108,7 +109,7 @@ class Log:
             velocity=state.velocity,
             torque=state.torque,
             others=state.others,
-            target=entry.target,
+            target=entry.target if fits else np.nan,
             command=np.nan if entry.command is None else entry.command,
             asked=seen is not None,
             observation=np.nan if seen is None else seen[0],
