@@ -8,6 +8,8 @@ import gzip
 import os
 import resource
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 import zlib
@@ -26,8 +28,10 @@ from realworthy.recordings import load_recording, load_recordings, load_sidecar
 from realworthy.twins import load_twin
 
 Make = Callable[[Path], Path]
-SECONDS, MEMORY = 10.0, 2**30
-"""Within which a file is refused, beyond what this process has already [bytes]."""
+SECONDS, MEMORY = 10.0, 2 * 2**30
+"""Of processor time, and bytes beyond what this process has already, within which a
+file is refused. Where other tests have used the process, what they freed is not always
+given back in time: `test_a_process_of_its_own…` holds the whole gigabyte."""
 
 
 def put(path: Path, content: str | bytes) -> Path:
@@ -38,11 +42,11 @@ def put(path: Path, content: str | bytes) -> Path:
 @pytest.fixture(autouse=True)
 def bounded() -> Iterator[None]:
     """Every test here ends in time, and without taking much memory."""
-    begun = time.monotonic()
+    begun = time.process_time()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     yield
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
     assert 1024 * grown < MEMORY
 
 
@@ -622,3 +626,28 @@ def test_a_suite_without_end_is_refused(tmp_path: Path, text: str):
     path = put(tmp_path / "a.suite.yaml", f"schema: 1\n{text}\n")
     with pytest.raises(BadFile, match=r"too many .*the limit is 100,000"):
         load_suite(path)
+
+
+ALONE = """
+import resource, sys
+from pathlib import Path
+from realworthy.errors import BadFile
+from realworthy.recordings import load_recording
+try:
+    load_recording(Path(sys.argv[1]))
+except BadFile as error:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, error.problem)
+"""
+
+
+def test_a_process_of_its_own_refuses_an_endless_file_within_a_gigabyte(tmp_path: Path):
+    path = _zeros(tmp_path / "a.csv.gz", 600, b"0")
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    taken, _, problem = done.stdout.partition(" ")
+    assert int(taken) < 2**30
+    assert "too many bytes" in problem
