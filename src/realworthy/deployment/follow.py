@@ -30,11 +30,14 @@ _SETTLE = 0.5
 """[s] of rest before the first row."""
 _CLOSE = 1e-3
 """[rad] from the first row that need no way to it."""
-_ASTRAY = 0.5
-"""[rad or m] that a joint may be away from its motion, and at most this share of its
-range: commands stay within limits anyhow, but a joint that is so far away is stuck, or
-the twin is of another robot. The worst of our stand-ins lags by 0.3 rad
-(2026-11-18)."""
+_ASTRAY_SERVO, _ASTRAY = 0.5, 1.5
+"""[rad or m] that a joint may be away from its motion, of a position drive and of
+others, which a spring as soft as the twin's inertia leads: far off, a joint is stuck,
+or the twin is of another robot. Commands stay within limits all the while. Our
+stand-ins lag by up to 0.3 rad on servos, and a pendulum of a third more mass, late by
+0.1 s, by 1.3 rad (2026-11-18)."""
+_ASTRAY_SHARE = 0.5
+"""Of a joint's range that it may be away from its motion at most."""
 _ASTRAY_FOR = 0.1
 """[s]"""
 
@@ -181,8 +184,13 @@ class _Astray:
     def __init__(self, guarded: Guarded, plan: Plan, columns: list[int]) -> None:
         self._guarded, self._plan, self._columns = guarded, plan, columns
         limits = guarded.watchdogs.limits.select(plan.reference.joints)
-        room = _ASTRAY * (limits.upper - limits.lower)
-        self._most = np.minimum(_ASTRAY, np.where(np.isfinite(room), room, np.inf))
+        room = _ASTRAY_SHARE * (limits.upper - limits.lower)
+        servos = {line.joint for line in plan.lines if line.kind == "position"}
+        most = [
+            _ASTRAY_SERVO if joint in servos else _ASTRAY
+            for joint in range(len(plan.reference.joints))
+        ]
+        self._most = np.minimum(most, np.where(np.isfinite(room), room, np.inf))
         self._patience = max(1, math.ceil(_ASTRAY_FOR / guarded.period))
         self._count = 0
 
