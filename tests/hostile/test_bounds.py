@@ -637,7 +637,8 @@ try:
     load_recording(Path(sys.argv[1]))
 except BadFile as error:
     status = Path("/proc/self/status").read_text()
-    print(1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]), error.problem)
+    held = re.search(r"VmHWM:\\s*(\\d+) kB", status)
+    print(1024 * int(held[1]), error.problem)
 """
 """Says the most memory [bytes] that it held; `ru_maxrss` would count its parent's too."""
 
