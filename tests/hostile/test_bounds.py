@@ -640,7 +640,7 @@ except BadFile as error:
     held = re.search(r"VmHWM:\\s*(\\d+) kB", status)
     print(1024 * int(held[1]), error.problem)
 """
-"""Says the most memory [bytes] that it held; `ru_maxrss` would count its parent's too."""
+"""Says the most memory [bytes] it held; `ru_maxrss` would count its parent's too."""
 
 
 def test_a_process_of_its_own_refuses_an_endless_file_within_a_gigabyte(tmp_path: Path):
