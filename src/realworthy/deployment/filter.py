@@ -122,25 +122,23 @@ class CommandFilter:
             return _fault("filter", f"a stage of speed is {speed_share:g}")
         with np.errstate(all="ignore"):  # what overflows fails the checks below
             stages = self._bound(q, dq, speed_share, widen)
-        for name, ends in stages.items():
-            # ∞/∞ of an absurd measurement: no comparison with NaN may let a command
-            # pass.
-            if any(np.isnan(end).any() for end in ends):
-                return _fault("finite", f"the limit of {name} cannot be computed")
+        # Asked so that NaN is no, as ∞/∞ of an absurd measurement gives: a command
+        # passes where it surely lies within every interval.
+        ends = np.array(list(stages.values()))  # (stages, low and high, commands)
         command, acted = np.array(target, dtype=np.float64), []
-        for name, (low, high) in stages.items():
-            cut = np.minimum(np.maximum(command, low), high)
-            if (cut != command).any():
-                acted.append(name)
-            command = cut
-        for name, (low, high) in stages.items():
-            if not ((low <= command) & (command <= high)).all():
-                outside = ~((low <= command) & (command <= high))
-                worst = int(np.argmax(outside))
+        if not _is_within(ends, command).all():
+            for name, (low, high) in stages.items():
+                cut = np.minimum(np.maximum(command, low), high)
+                if (cut != command).any():
+                    acted.append(name)
+                command = cut
+            outside = ~_is_within(ends, command)
+            if outside.any():
+                stage, worst = np.argwhere(outside)[0]
                 return _fault(
                     "contradiction",
                     f"{self.drives.commands[worst]}: no command keeps the limit of "
-                    f"{name} and those after it",
+                    f"{list(stages)[stage]} and those after it",
                 )
         if not np.isfinite(command).all():
             return _fault("finite", "a command would not be a number")
@@ -319,6 +317,11 @@ def _stoppable(distance: Floats, acceleration: Floats, period: float) -> Floats:
 def _share(share: Floats, limit: Floats) -> Floats:
     """share · limit, 0 where the share is 0 and nothing limits."""
     return np.where(share > 0, limit * np.where(share > 0, share, 1.0), 0.0)
+
+
+def _is_within(ends: Floats, command: Floats) -> NDArray[np.bool_]:
+    """(stages, commands) of (stages, 2, commands) intervals; no for NaN."""
+    return (ends[:, 0] <= command) & (command <= ends[:, 1])
 
 
 def _are_finite(values: tuple[Floats, ...]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from realworthy.artefacts import writing
 from realworthy.deployment.decision import Verdict
@@ -80,7 +80,7 @@ class Log:
         """Steps in which one was sent."""
         self.run_from: float | None = None
         """[s, robot's clock] when the policy took over."""
-        self._keeps_policy = observation > 0
+        self._keeps_policy, self._target_shape = observation > 0, (commands,)
         self._seen: tuple[Floats, Floats] | None = None
 
     def note_policy(self, observation: Floats, action: Floats) -> None:
@@ -94,8 +94,10 @@ class Log:
             self.last, self.count = entry, self.count + 1
             if self.run_from is None and entry.phase is Phase.RUN:
                 self.run_from = state.time
-        fits = np.shape(entry.target) == (self.journal.columns["target"],)
-        acted = {f"acted.{stage}": stage in entry.acted for stage in STAGES}
+        fits = entry.target.shape == self._target_shape
+        more: dict[str, ArrayLike] = {f"acted.{stage}": 1 for stage in entry.acted}
+        if seen is not None:
+            more |= {"asked": 1, "observation": seen[0], "action": seen[1]}
         self.journal.append(
             read=entry.read,
             sent=entry.sent,
@@ -111,10 +113,7 @@ class Log:
             others=state.others,
             target=entry.target if fits else np.nan,
             command=np.nan if entry.command is None else entry.command,
-            asked=seen is not None,
-            observation=np.nan if seen is None else seen[0],
-            action=np.nan if seen is None else seen[1],
-            **acted,
+            **more,
         )
 
     def to_recording(

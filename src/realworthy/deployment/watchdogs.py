@@ -207,11 +207,12 @@ class Watchdogs:
         limits, places = self.limits, self._places
         found = []
         q, dq = state.position[places], state.velocity[places]
-        ahead = np.abs(dq + _ROWS * (dq - self._speed_before))
-        self._speed_before = dq
+        before, self._speed_before = self._speed_before, dq
         speed, torque = np.abs(dq), np.abs(state.torque[places])
         most = self.settings.torque_share * limits.torque
-        found.append(self._compare("speed", limits.joints, speed, limits.speed, ahead))
+        found.append(
+            self._compare("speed", limits.joints, speed, limits.speed, (before, dq))
+        )
         found.append(self._compare("torque", limits.joints, torque, most))
         lower, upper = limits.lower, limits.upper
         if self.rest is not None:
@@ -234,19 +235,23 @@ class Watchdogs:
         names: tuple[str, ...],
         values: Floats,
         most: Floats,
-        ahead: Floats | None = None,
+        steps: tuple[Floats, Floats] | None = None,
     ) -> Decision:
         """Trips after three rows beyond a limit; warns from a share of it.
 
-        `ahead` are values three rows on: near a limit, a row counts that leads beyond
-        it, so that a joint which falls is not let through while rows are counted.
+        `steps` are the values of the row before and of this one, with their signs: near
+        a limit, a row counts that leads beyond it within three, so that a joint which
+        falls is not let through while rows are counted.
         """
-        if not len(values):
+        near = values > self.settings.warn_share * most
+        if not near.any():
+            self._over[what] = 0
             return FINE
-        beyond = values > most * (1 + 1e-6)
-        share = self.settings.warn_share
-        near = (values > share * most) & (most > 0)
-        leads = beyond if ahead is None else beyond | (near & (ahead > most))
+        near &= most > 0
+        leads = beyond = values > most * (1 + 1e-6)
+        if steps is not None:
+            ahead = np.abs(steps[1] + _ROWS * (steps[1] - steps[0]))
+            leads = beyond | (near & (ahead > most))
         self._over[what] = self._over[what] + 1 if leads.any() else 0
         tripped = self._over[what] >= _ROWS
         if not tripped and not near.any():
