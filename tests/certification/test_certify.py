@@ -175,6 +175,8 @@ def test_a_folder_is_left_empty_by_a_kill_and_used_again(drive: Path, tmp_path: 
     (tmp_path / "c" / "parts").mkdir(parents=True)
     (tmp_path / "c" / ".realworthy.lock").write_text("1\n")
     certify(drive, settings=CertifySettings(suite=NOTHING), output=tmp_path / "c")
+    assert (tmp_path / "c" / "certificate.json").is_file()
+    assert not (tmp_path / "c" / ".realworthy.lock").exists()
 
 
 def test_two_runs_in_one_folder_are_one_too_many(drive: Path, tmp_path: Path):
