@@ -27,7 +27,8 @@ from realworthy.learning.training import (
     TrainSettings,
     choose_settings,
 )
-from realworthy.tasks.catalogue import build_task
+from realworthy.robots.roles import RoleChoices
+from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
 from realworthy.twins import load_twin
@@ -121,6 +122,8 @@ def _prepare(
 ) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
     """What builds the task, how worlds differ, and what is to be said of that."""
     twin = load_twin(settings.twin) if settings.twin else None
+    if settings.roles != RoleChoices():
+        twin = (twin or load_twin(TASKS[settings.task].twin)).with_roles(settings.roles)
 
     def build() -> Task:
         return build_task(settings.task, twin)

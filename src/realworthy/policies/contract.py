@@ -16,6 +16,7 @@ from realworthy.policies.observer import count_width
 from realworthy.policies.terms import Term
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import RobotInfo
+from realworthy.robots.roles import RoleChoices
 
 SCHEMA = 1
 PARITY_COUNT = 16
@@ -167,6 +168,8 @@ class Contract(_Part, frozen=True, kw_only=True):
     resting: dict[str, float] = {}
     """Commands that no action moves, such as a gripper's, and where they stay [the
     command's unit]."""
+    roles: RoleChoices = RoleChoices()
+    """Parts of the twin that were chosen for the task, by name."""
     envelope: dict[str, Spread] = {}
     """Physical number → values it was trained on; outside them nothing is promised."""
     evaluation: Evaluation | None = None
