@@ -74,6 +74,63 @@ def test_a_pendulum_is_calibrated_and_reported(
     assert "it exists already" in again.err
 
 
+@pytest.mark.parametrize(
+    ("method", "evaluations", "near", "is_short"),
+    [
+        ("cma_es", 250, 0.01, False),
+        ("l_bfgs_b", 250, 0.01, True),  # kinks of dry friction stop it
+        ("random_search", 250, 0.15, True),
+    ],
+)
+def test_every_method_finds_planted_numbers_and_says_how_well(
+    run: Run,
+    swings: list[str],
+    tmp_path: Path,
+    method: str,
+    evaluations: int,
+    near: float,
+    is_short: bool,
+):
+    """0.15 is what 250 draws come to: two numbers over e-fold ranges, 2/√250."""
+    told = run(
+        *("calibrate", "pendulum", *swings, "--parameters", *NAMES),
+        *("--method", method, "--evaluations", evaluations),
+        *("--output", "x.twin.yaml", "--json", "x.json", "--report", "x.html"),
+    )
+    assert told.status == 0, told.err
+    tree = json.loads((tmp_path / "x.json").read_text())
+    twin = load_twin(tmp_path / "x.twin.yaml")
+    truth = load_reality("pendulum_1_easy").file.parameters
+    for name in NAMES:
+        own = tree["parameters"][name]
+        assert abs(own["mean"] - truth[name]) < near * truth[name]
+        assert abs(own["mean"] - truth[name]) < 4 * own["sd"]
+        assert own["sd"] < 0.5 * truth[name]
+    held = tree["heldout"]
+    assert held["position_rmse"] < 0.5 * held["position_rmse_before"]
+    assert tree["method"] == method
+    assert twin.provenance is not None
+    assert twin.provenance.method == method
+    assert tree["evaluations"] < evaluations + 250  # what the last linearisation takes
+    assert ("ended short of the minimum" in told.out) == is_short
+
+
+def test_a_method_that_is_not_there_is_named_with_those_that_are(
+    run: Run, swings: list[str]
+):
+    asked = ("calibrate", "pendulum", *swings, "--output", "x.twin.yaml", "--method")
+    told = run(*asked, "cma")
+    assert (told.status, told.files) == (2, ())
+    assert "calibrate has no method 'cma'" in told.err
+    assert "Nearest: 'cma_es'" in told.err
+    told = run(*asked, "least_squares", "--evaluations", "10")
+    assert (told.status, told.files) == (2, ())
+    assert "Least squares takes no number of evaluations" in told.err
+    told = run(*asked, "cma_es", "--evaluations", "0")
+    assert told.status == 2
+    assert "1 or more, not 0" in told.err
+
+
 def test_another_name_is_refused_before_the_work(run: Run, swings: list[str]):
     told = run("calibrate", "pendulum", *swings, "--output", "x.yaml")
     told.check_mistake(

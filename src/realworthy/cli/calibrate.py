@@ -19,11 +19,13 @@ from realworthy.cli.arguments import (
     SidecarFile,
     TwinToUse,
 )
-from realworthy.cli.numbers import Seconds
+from realworthy.cli.numbers import AnyCount, Seconds
 
 if TYPE_CHECKING:
     from realworthy.identification.calibration import Calibration
     from realworthy.recordings import Recording
+
+SearchName = Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class Calibrate:
     """What to fit; by default what the recordings can tell."""
     heldout: MoreRecordings = ()
     """Recordings that judge; by default every fourth of those given."""
+    method: SearchName = "least_squares"
+    """How numbers are searched for: least_squares (fast, the default), cma_es (kinks
+    and contacts), l_bfgs_b or random_search (published baselines)."""
+    evaluations: AnyCount = None
+    """Candidates that a search may simulate; least squares takes none."""
     seconds: Seconds = 90.0
     """Recorded time to fit at most; of more, the pieces that tell most."""
     require_identified: Flag = False
@@ -68,8 +75,10 @@ class Calibrate:
         from realworthy.cli.progress import following, waiting
         from realworthy.identification.calibrate import CalibrateSettings, calibrate
         from realworthy.identification.calibration import Outcome
+        from realworthy.identification.methods import check_budget, find_method
         from realworthy.twins import load_twin, save_twin
 
+        check_budget(find_method(self.method), self.evaluations)
         for path in (*self.recordings, *self.heldout):
             check_readable(path)
         check_output(self.output)
@@ -87,7 +96,10 @@ class Calibrate:
                     recordings,
                     parameters=self.parameters or None,
                     heldout=heldout,
-                    settings=CalibrateSettings(seconds=self.seconds),
+                    method=self.method,
+                    settings=CalibrateSettings(
+                        seconds=self.seconds, evaluations=self.evaluations
+                    ),
                     keep=kept,
                     progress=progress,
                 )
@@ -149,6 +161,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
     return {
         "twin": None if path is None else str(path),
         "verdict": found.outcome,
+        "method": found.method,
         "summary": found.summary,
         "parameters": {
             e.name: {

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from realworthy.identification.inertials import Ratio
+from realworthy.identification.methods import Method
 from realworthy.identification.verdicts import Verdict
 from realworthy.parameters import Belief
 from realworthy.recordings import Recording
@@ -71,6 +72,8 @@ class Calibration:
     """A twin with a belief, and what to think of it."""
 
     outcome: Outcome
+    method: Method
+    """The search that found the numbers."""
     original: Twin = field(repr=False)
     twin: Twin = field(repr=False)
     """The calibrated twin; to be kept unless the outcome is `NOT_BETTER`."""
