@@ -30,7 +30,7 @@ class Search:
         start: Mapping[str, float] | None,
         prior: Belief | None,
         *,
-        budget: int,
+        budget: float = np.inf,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         self._budget, self._spent, self._progress = budget, 0, progress
