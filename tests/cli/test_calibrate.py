@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from realworthy.deployment import play
-from realworthy.realities import StandIn, load_reality
+from realworthy.realities import (
+    Noise,
+    RealityFile,
+    StandIn,
+    load_reality,
+    make_reality,
+)
+from realworthy.realities.effects import Drag
 from realworthy.recordings import save_recording
 from realworthy.twins import load_twin
 
@@ -153,6 +160,62 @@ def test_an_unknown_parameter_is_named(run: Run, swings: list[str]):
     assert told.status == 2
     assert "Nearest: 'joint.damping'" in told.err
     assert told.files == ()
+
+
+def record_dragged(folder: Path, coefficient: float) -> list[str]:
+    """Four motions of a pendulum with drag that no twin of a pendulum has."""
+    file = RealityFile(
+        schema=1,
+        twin="pendulum",
+        seed=3,
+        noise=Noise(position=0.0002),
+        effects=[Drag(joint="joint", coefficient=coefficient)] if coefficient else [],
+    )
+    robot = StandIn(make_reality("dragged", file))
+    t = np.arange(round(4 * robot.info.rate)) / robot.info.rate
+    names = []
+    for k, f in enumerate((0.5, 0.9, 1.3, 0.7)):
+        torque = 1.5 * np.sin(2 * np.pi * f * t) * np.sin(t)
+        save_recording(play(robot, {"joint.command": torque}), folder / f"{k}.npz")
+        names.append(f"{k}.npz")
+    return names
+
+
+@pytest.mark.parametrize(("coefficient", "is_kept"), [(0.1, True), (0.0, False)])
+def test_a_learned_force_is_kept_where_it_does_better_than_physics(
+    run: Run, tmp_path: Path, coefficient: float, is_kept: bool
+):
+    names = record_dragged(tmp_path, coefficient)
+    told = run(
+        *("calibrate", "pendulum", *names, "--parameters", "joint.damping"),
+        *("--output", "x.twin.yaml", "--json", "x.json", "--residual"),
+    )
+    assert told.status == 0, told.err
+    learned = json.loads((tmp_path / "x.json").read_text())["residual"]
+    twin = load_twin(tmp_path / "x.twin.yaml")
+    assert learned["kept"] == is_kept
+    assert (twin.residual is not None) == is_kept
+    assert (tmp_path / "x.residual.yaml").exists() == is_kept
+    assert f"{learned['without']:.3g} rad" in told.out
+    assert f"{learned['with']:.3g} rad" in told.out
+    if not is_kept:
+        return
+    # 0.58 was measured: damping had made up for part of the drag before
+    assert learned["with"] < 0.7 * learned["without"]
+    measured = run("measure", "x.twin.yaml", names[3])  # the twin's file is whole
+    assert measured.status == 0, measured.err
+
+
+def test_too_few_recordings_for_a_learned_force_are_refused_before_the_work(
+    run: Run, swings: list[str]
+):
+    told = run(
+        "calibrate", "pendulum", *swings, "--output", "x.twin.yaml", "--residual"
+    )
+    told.check_mistake(
+        "BadRecording: A residual needs 2 recordings to fit beside those held out; "
+        "there is 1.\n  Record another motion, or leave out --residual.\n"
+    )
 
 
 @pytest.mark.slow

@@ -211,6 +211,8 @@ def calibrate(
             estimates=estimates,
             errors=errors,
             held_out=division.held_out,
+            joints=joints,
+            fitted_recordings=division.fitted,
             fitted=tuple(distinct_names(division.fitted)),
             fitted_seconds=problem.seconds,
             is_by_time=division.is_by_time,

@@ -80,6 +80,9 @@ class Calibration:
     estimates: tuple[Estimate, ...]
     errors: tuple[Error, ...]
     held_out: tuple[Recording, ...] = field(repr=False)
+    joints: tuple[str, ...] = ()
+    """Recorded joints of the twin that count."""
+    fitted_recordings: tuple[Recording, ...] = field(default=(), repr=False)
     fitted: tuple[str, ...]
     """Names of the recordings that were fitted."""
     fitted_seconds: float
