@@ -66,7 +66,7 @@ class Bus:
         self._under_way.clear()
         self._goals = self._ticks.copy()
 
-    def read(self) -> tuple[float, list[int], list[int]]:
+    def read(self) -> tuple[float, list[int], list[float]]:
         """Time [s] of the measurement, positions [ticks] and speeds [ticks/s]."""
         end = time.monotonic()
         while self._under_way and self._under_way[0][0] <= end:
@@ -74,7 +74,8 @@ class Bus:
             self._go_on(due)
             self._goals = goals
         self._go_on(end)
-        return end, np.rint(self._ticks).astype(int).tolist(), self._speeds.tolist()
+        ticks = [int(tick) for tick in np.rint(self._ticks)]
+        return end, ticks, [float(speed) for speed in self._speeds]
 
     def _go_on(self, end: float) -> None:
         if self._torque_on:
