@@ -64,6 +64,8 @@ class Provenance(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
 
     parent: str = ""
     """The twin that was calibrated."""
+    method: str = ""
+    """The search that found its numbers, such as `least_squares`."""
     created: str = ""
     """When, as ISO 8601."""
     versions: dict[str, str] = {}
