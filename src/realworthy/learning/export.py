@@ -20,7 +20,8 @@ from realworthy.policies import contract as policies
 from realworthy.policies.contract import PARITY_COUNT, Contract, Parity
 from realworthy.policies.measured import check_measurable
 from realworthy.policies.metadata import write_metadata
-from realworthy.policies.policy import TOLERANCE, Engine, load_policy
+from realworthy.policies.parity import TOLERANCE
+from realworthy.policies.policy import Engine, load_policy
 from realworthy.robots import RobotInfo
 
 _ENGINES: tuple[Engine, ...] = ("onnxruntime", "numpy")

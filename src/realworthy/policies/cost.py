@@ -21,7 +21,7 @@ _NUMBER = 8
 def compute_declared(ports: Ports) -> int:
     """[bytes] of what goes in and comes out for one row."""
     states = [port for pair in ports.states for port in pair]
-    every = (ports.observation, ports.action, *states)
+    every = (*ports.by_world, *states)
     return _NUMBER * sum(math.prod(n or 1 for n in port.shape) for port in every)
 
 

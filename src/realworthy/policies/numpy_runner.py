@@ -25,14 +25,18 @@ class NumpyRunner(Runner):
         self._constants = dict(graph.constants)
         self._steps = [self._prepare(node) for node in find_needed(graph, ports)]
         self._state = {
-            before.name: np.zeros(before.size(worlds, axis=1), before.dtype)
+            before.name: np.zeros(before.size(worlds, axis=-2), before.dtype)
             for before, _ in ports.states
         }
+        self._vectors = list(zip(ports.vectors, ports.parts, strict=True))
+        self._outputs: dict[str, Floats32] = {}
 
-    def run(self, observations: Floats32) -> Floats32:
+    def run(self, observations: Floats32, *others: Floats32) -> Floats32:
         values: dict[str, NDArray] = {**self._constants, **self._state}
-        port = self._ports.observation
-        values[port.name] = observations.astype(port.dtype, copy=False)
+        for port, part in self._vectors:
+            values[port.name] = observations[:, part].astype(port.dtype, copy=False)
+        for port, other in zip(self._ports.others, others, strict=True):
+            values[port.name] = other.astype(port.dtype, copy=False)
         for step in self._steps:
             found = step.operation(*[values.get(name) for name in step.inputs])
             if isinstance(found, tuple):
@@ -41,6 +45,8 @@ class NumpyRunner(Runner):
                 values[step.outputs[0]] = found
         for before, after in self._ports.states:
             self._state[before.name] = values[after.name]
+        for port in self._ports.outputs:
+            self._outputs[port.name] = values[port.name].astype(np.float32)
         return values[self._ports.action.name].astype(np.float32, copy=False)
 
     def reset(self, worlds: NDArray[np.bool_] | None = None) -> None:
@@ -48,7 +54,11 @@ class NumpyRunner(Runner):
             if worlds is None:
                 self._state[name] = np.zeros_like(state)
             else:
-                self._state[name] = np.where(worlds[None, :, None], 0, state)
+                self._state[name] = np.where(worlds[:, None], 0, state)
+
+    @property
+    def outputs(self) -> dict[str, Floats32]:
+        return dict(self._outputs)
 
     def _prepare(self, node: Node) -> "_Step":
         if node.kind not in OPERATIONS:
@@ -72,8 +82,9 @@ class NumpyRunner(Runner):
 
 
 def find_needed(graph: Graph, ports: Ports) -> list[Node]:
-    """Nodes that action and states come from; a critic, say, is left out."""
-    wanted = {ports.action.name, *(after.name for _, after in ports.states)}
+    """Nodes that the outputs it names and states come from; a critic, say, is not."""
+    wanted = {port.name for port in (ports.action, *ports.outputs)}
+    wanted |= {after.name for _, after in ports.states}
     needed = []
     for node in reversed(graph.nodes):
         if not wanted.isdisjoint(node.outputs):
