@@ -201,7 +201,7 @@ def test_examples_are_kept_by_input_and_played_again(tmp_path: Path):
     path = write(tmp_path, several())
     policy = load_policy(path)
     pixels = bytes(range(0, 240, 40))
-    image = -1 + 4 * np.frombuffer(pixels, np.uint8).reshape(1, 2, 3) / 255
+    image = -1 + 4 * (np.frombuffer(pixels, np.uint8) / 255).reshape(1, 2, 3)
     shapes = dict(policy.inputs)
     seen = draw(shapes, ()) | {"nose": image}
     parity = Parity(
