@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from realworthy.deployment import play
-from realworthy.realities import StandIn, load_reality
+from realworthy.realities import (
+    Noise,
+    RealityFile,
+    StandIn,
+    load_reality,
+    make_reality,
+)
+from realworthy.realities.effects import Drag
 from realworthy.recordings import save_recording
 from realworthy.twins import load_twin
 
@@ -74,6 +81,63 @@ def test_a_pendulum_is_calibrated_and_reported(
     assert "it exists already" in again.err
 
 
+@pytest.mark.parametrize(
+    ("method", "evaluations", "near", "is_short"),
+    [
+        ("cma_es", 250, 0.01, False),
+        ("l_bfgs_b", 250, 0.01, True),  # kinks of dry friction stop it
+        ("random_search", 250, 0.15, True),
+    ],
+)
+def test_every_method_finds_planted_numbers_and_says_how_well(
+    run: Run,
+    swings: list[str],
+    tmp_path: Path,
+    method: str,
+    evaluations: int,
+    near: float,
+    is_short: bool,
+):
+    """0.15 is what 250 draws come to: two numbers over e-fold ranges, 2/√250."""
+    told = run(
+        *("calibrate", "pendulum", *swings, "--parameters", *NAMES),
+        *("--method", method, "--evaluations", evaluations),
+        *("--output", "x.twin.yaml", "--json", "x.json", "--report", "x.html"),
+    )
+    assert told.status == 0, told.err
+    tree = json.loads((tmp_path / "x.json").read_text())
+    twin = load_twin(tmp_path / "x.twin.yaml")
+    truth = load_reality("pendulum_1_easy").file.parameters
+    for name in NAMES:
+        own = tree["parameters"][name]
+        assert abs(own["mean"] - truth[name]) < near * truth[name]
+        assert abs(own["mean"] - truth[name]) < 4 * own["sd"]
+        assert own["sd"] < 0.5 * truth[name]
+    held = tree["heldout"]
+    assert held["position_rmse"] < 0.5 * held["position_rmse_before"]
+    assert tree["method"] == method
+    assert twin.provenance is not None
+    assert twin.provenance.method == method
+    assert tree["evaluations"] < evaluations + 250  # what the last linearisation takes
+    assert ("ended short of the minimum" in told.out) == is_short
+
+
+def test_a_method_that_is_not_there_is_named_with_those_that_are(
+    run: Run, swings: list[str]
+):
+    asked = ("calibrate", "pendulum", *swings, "--output", "x.twin.yaml", "--method")
+    told = run(*asked, "cma")
+    assert (told.status, told.files) == (2, ())
+    assert "calibrate has no method 'cma'" in told.err
+    assert "Nearest: 'cma_es'" in told.err
+    told = run(*asked, "least_squares", "--evaluations", "10")
+    assert (told.status, told.files) == (2, ())
+    assert "Least squares takes no number of evaluations" in told.err
+    told = run(*asked, "cma_es", "--evaluations", "0")
+    assert told.status == 2
+    assert "1 or more, not 0" in told.err
+
+
 def test_another_name_is_refused_before_the_work(run: Run, swings: list[str]):
     told = run("calibrate", "pendulum", *swings, "--output", "x.yaml")
     told.check_mistake(
@@ -96,6 +160,62 @@ def test_an_unknown_parameter_is_named(run: Run, swings: list[str]):
     assert told.status == 2
     assert "Nearest: 'joint.damping'" in told.err
     assert told.files == ()
+
+
+def record_dragged(folder: Path, coefficient: float) -> list[str]:
+    """Four motions of a pendulum with drag that no twin of a pendulum has."""
+    file = RealityFile(
+        schema=1,
+        twin="pendulum",
+        seed=3,
+        noise=Noise(position=0.0002),
+        effects=[Drag(joint="joint", coefficient=coefficient)] if coefficient else [],
+    )
+    robot = StandIn(make_reality("dragged", file))
+    t = np.arange(round(4 * robot.info.rate)) / robot.info.rate
+    names = []
+    for k, f in enumerate((0.5, 0.9, 1.3, 0.7)):
+        torque = 1.5 * np.sin(2 * np.pi * f * t) * np.sin(t)
+        save_recording(play(robot, {"joint.command": torque}), folder / f"{k}.npz")
+        names.append(f"{k}.npz")
+    return names
+
+
+@pytest.mark.parametrize(("coefficient", "is_kept"), [(0.1, True), (0.0, False)])
+def test_a_learned_force_is_kept_where_it_does_better_than_physics(
+    run: Run, tmp_path: Path, coefficient: float, is_kept: bool
+):
+    names = record_dragged(tmp_path, coefficient)
+    told = run(
+        *("calibrate", "pendulum", *names, "--parameters", "joint.damping"),
+        *("--output", "x.twin.yaml", "--json", "x.json", "--residual"),
+    )
+    assert told.status == 0, told.err
+    learned = json.loads((tmp_path / "x.json").read_text())["residual"]
+    twin = load_twin(tmp_path / "x.twin.yaml")
+    assert learned["kept"] == is_kept
+    assert (twin.residual is not None) == is_kept
+    assert (tmp_path / "x.residual.yaml").exists() == is_kept
+    assert f"{learned['without']:.3g} rad" in told.out
+    assert f"{learned['with']:.3g} rad" in told.out
+    if not is_kept:
+        return
+    # 0.58 was measured: damping had made up for part of the drag before
+    assert learned["with"] < 0.7 * learned["without"]
+    measured = run("measure", "x.twin.yaml", names[3])  # the twin's file is whole
+    assert measured.status == 0, measured.err
+
+
+def test_too_few_recordings_for_a_learned_force_are_refused_before_the_work(
+    run: Run, swings: list[str]
+):
+    told = run(
+        "calibrate", "pendulum", *swings, "--output", "x.twin.yaml", "--residual"
+    )
+    told.check_mistake(
+        "BadRecording: A residual needs 2 recordings to fit beside those held out; "
+        "there is 1.\n  Record another motion, or leave out --residual.\n"
+    )
 
 
 @pytest.mark.slow

@@ -104,3 +104,28 @@ def test_existing_trials_are_not_replaced(run: Run, write: Write, tmp_path: Path
     assert told.status == 2
     assert "trial_1.npz: it exists already" in told.err
     assert (tmp_path / "trials" / "trial_1.npz").read_text() == "mine"
+
+
+def test_joints_may_learn_what_they_carry(run: Run, tmp_path: Path):
+    examples.reaching(tmp_path / "p.onnx")
+    loaded = ("deploy", "p.onnx", "--robot", "sim:arm_1_soft", "--seconds", "1")
+    told = run(*loaded, "--adaptive", "shoulder_pan", "--no-wiggle")
+    assert told.status == 0, told.err + told.out
+    notes = load_recording(tmp_path / "trials" / "trial_1.npz").sidecar.notes
+    learned = notes["adaptive"]
+    assert isinstance(learned, dict)
+    assert learned["joints"] == ["shoulder_pan"]
+
+
+def test_what_cannot_adapt_is_refused_and_nothing_is_written(run: Run, tmp_path: Path):
+    examples.reaching(tmp_path / "p.onnx")
+    told = run("deploy", "p.onnx", "--robot", "sim:arm_1_soft", "--adaptive", "knee")
+    assert told.err.startswith("UnknownName: the policy has no joint 'knee'.")
+    assert (told.status, told.files) == (2, ())
+    told = run("deploy", "p.onnx", "--robot", "sim:arm_1_soft", "--twin", "arm")
+    assert "no joint is adaptive" in told.err
+    assert (told.status, told.files) == (2, ())
+    examples.swinging(tmp_path / "s.onnx")
+    told = run("deploy", "s.onnx", *EASY, "--adaptive", "joint")
+    assert "An adaptive loop moves goals of position drives" in told.err
+    assert told.status == 2

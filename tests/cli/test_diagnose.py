@@ -23,6 +23,7 @@ from realworthy.diagnosis.diagnosis import (
 from realworthy.gap import measure
 from realworthy.recordings import Recording, Sidecar, save_recording
 from realworthy.twins import Twin, load_twin
+from tests.certification.golden import write_cartpole
 
 from .conftest import Run
 
@@ -277,3 +278,65 @@ def test_it_fits_the_terminal(
     assert "mapping: joint.position: {sign: -1}" in words
     assert "Changed: mass of joint +0.12 kg (0.09 … 0.15)" in words
     assert words.index("Warning:") < words.index("The twin lacks something.")
+
+
+def _blame(name: str, value: float, nominal: float, share: float) -> Cause:
+    """A wrong number of the cart."""
+    estimate = Estimate(
+        name=f"cart.{name}",
+        value=value,
+        nominal=nominal,
+        interval=(value, value),
+        unit="",
+    )
+    return Cause(
+        name=name,
+        kind=CauseKind.PARAMETRIC,
+        joints=("cart",),
+        share=share,
+        interval=(share, share),
+        evidence="",
+        next_step="Run calibrate.",
+        estimates=(estimate,),
+    )
+
+
+def test_what_each_cause_costs_the_task_is_told_and_ranks_them(
+    run: Run, answer: Answer, found: Diagnosis, tmp_path: Path
+):
+    """The largest gap is friction that a controller overcomes; the delay fells it."""
+    write_cartpole(tmp_path / "policy.onnx")
+    time = np.arange(100) / 100
+    signals = {f"{j}.position": 0.01 * np.sin(time) for j in ("cart", "pole")}
+    recording = Recording(time, {**signals, "cart.command": np.cos(time)}, Sidecar())
+    save_recording(recording, tmp_path / "cart.csv")
+    causes = (_blame("damping", 1.5, 0.5, 0.9), _blame("delay", 0.1, 0.0, 0.1))
+    answer(replace(found, twin="cartpole", causes=causes))
+    told = run(
+        *("diagnose", "cartpole", "cart.csv", "--policy", "policy.onnx"),
+        *("--task", "cartpole_balance", "--json", "x.json", "--report", "x.html"),
+    )
+    assert told.status == 1, told.err
+    first, second = json.loads((tmp_path / "x.json").read_text())["causes"]
+    assert (first["name"], second["name"]) == ("delay", "damping")
+    assert first["task_loss"]["measure"] == "success"
+    assert first["task_loss"]["mean"] > 0.8
+    assert first["task_loss"]["interval"][0] > 0.7
+    assert abs(second["task_loss"]["mean"]) < 0.1
+    assert "costs the task" in told.out
+    assert "It costs the task" in (tmp_path / "x.html").read_text()
+
+
+def test_a_task_needs_a_policy_and_one_that_fits(
+    run: Run, answer: Answer, found: Diagnosis, path: str, tmp_path: Path
+):
+    answer(found)
+    told = run("diagnose", "pendulum", path, "--task", "pendulum")
+    told.check_mistake(
+        "RealworthyError: Who does task 'pendulum'? No policy was given.\n"
+        "  Try: --task pendulum --policy policy.onnx\n"
+    )
+    write_cartpole(tmp_path / "policy.onnx")
+    told = run("diagnose", "pendulum", path, "--policy", "policy.onnx")
+    assert (told.status, told.files) == (2, ())
+    assert "'cartpole_balance' does not fit twin 'pendulum'" in told.err

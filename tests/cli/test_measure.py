@@ -8,12 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from realworthy.deployment import play
-from realworthy.realities import RealityFile, StandIn, load_reality
+from realworthy.deployment import drive, play
+from realworthy.realities import Noise, RealityFile, StandIn, load_reality
 from realworthy.realities.reality import make_reality
-from realworthy.recordings import Recording, save_recording
+from realworthy.recordings import Recording, Sidecar, save_recording
 from realworthy.residuals import save_residual
-from realworthy.twins import load_twin
+from realworthy.robots import State
+from realworthy.twins import load_twin, save_twin
 from tests.residuals.examples import damper
 
 from .conftest import Run, Write, swing_csv
@@ -113,3 +114,85 @@ def test_a_report_under_another_ending_is_refused_before_the_work(
     told.check_mistake(
         "Unwritable: Cannot write gap.pdf: a report is a page.\n  Try: gap.html\n"
     )
+
+
+GAINS = np.array([-31.6, -49.7, -309.0, -48.4])
+"""LQR of the built-in cart-pole: cart position and speed, pole angle and speed."""
+TRUTH = {"pole.mass": 0.16, "cart.damping": 2.0}
+
+
+def balance(state: State) -> list[float]:
+    """Balances the pole while the cart goes to and fro by 0.2 m."""
+    goal = 0.2 * np.sin(4.0 * state.time)
+    x = [state.position[0] - goal, state.velocity[0], *state.position[1:]]
+    return [float(-GAINS @ np.append(x, state.velocity[1]))]
+
+
+def make_cart(seed: int) -> StandIn:
+    noise = Noise(position=1e-5, velocity=1e-4, process=0.05)
+    file = RealityFile(
+        schema=1, twin="cartpole", seed=seed, parameters=TRUTH, noise=noise
+    )
+    return StandIn(make_reality("cart", file))
+
+
+def test_repeats_tell_the_twins_error_from_the_robots_own_scatter(
+    run: Run, tmp_path: Path
+):
+    """A controller's commands, played open loop again and again, in two twins."""
+    balanced = drive(make_cart(0), balance, seconds=1.5).signals["cart.command"]
+    sidecar = Sidecar(command_kind="torque", repeat_group="to_and_fro")
+    names = [f"{seed}.npz" for seed in range(1, 6)]
+    for seed, name in enumerate(names, start=1):
+        played = play(make_cart(seed), {"cart.command": balanced})
+        save_recording(replace(played, sidecar=sidecar), tmp_path / name)
+    right = load_twin("cartpole").with_values(TRUTH)
+    save_twin(right, tmp_path / "right.twin.yaml")
+    found = {}
+    for twin in ("cartpole", "right.twin.yaml"):
+        files = ("--json", f"{twin}.json", "--report", f"{twin}.html")
+        told = run("measure", twin, *names, *files)
+        assert told.status == 0, told.err
+        assert "Repeats of the same commands" in told.out
+        (found[twin],) = json.loads((tmp_path / f"{twin}.json").read_text())["repeats"]
+        page = (tmp_path / f"{twin}.html").read_text()
+        assert "the twin beside the robot" in page
+        assert ("hides the twin" in told.out) == (twin != "cartpole")
+        assert ("times the robot" in page) == (twin == "cartpole")
+    wrong, same = found["cartpole"], found["right.twin.yaml"]
+    assert wrong["count"] == 5
+    assert wrong["horizons"]["verdict"] == "distinguishable"
+    assert wrong["rho"] > 2
+    assert same["horizons"]["verdict"] == "not_distinguishable"
+    assert wrong["robot_error"] == pytest.approx(same["robot_error"])
+    assert wrong["error_ratio"] > 2 * same["error_ratio"]
+    assert wrong["rate"] == pytest.approx(
+        5.0, rel=0.3
+    )  # √(3 g / 4 l) = 4.95 of a rod of 2 · 0.3 m
+
+
+def test_repeats_of_a_motion_that_settles_compare_errors_alone(
+    run: Run, tmp_path: Path
+):
+    robots = [StandIn(load_reality("pendulum_1_easy"), seed=seed) for seed in range(3)]
+    torque = 0.5 * np.sin(2 * np.pi * 0.8 * np.arange(250) / robots[0].info.rate)
+    sidecar = Sidecar(command_kind="torque", repeat_group="slow")
+    for seed, robot in enumerate(robots):
+        played = play(robot, {"joint.command": torque * (1 + (seed == 2))})
+        name = "slow" if seed < 2 else "fast"
+        sidecar = Sidecar(command_kind="torque", repeat_group=name)
+        save_recording(replace(played, sidecar=sidecar), tmp_path / f"{seed}.npz")
+    told = run("measure", "pendulum", "0.npz", "1.npz", "2.npz", "--json", "x.json")
+    assert told.status == 0
+    (one,) = json.loads((tmp_path / "x.json").read_text())["repeats"]
+    assert (one["group"], one["count"]) == ("slow", 2)
+    assert one["rho"] is None
+    assert one["robot_error"] < one["twin_error"]
+    assert "slow: Errors do not grow by themselves here" in told.out
+    other = replace(
+        play(robots[0], {"joint.command": 0.5 * torque}),
+        sidecar=Sidecar(command_kind="torque", repeat_group="slow"),
+    )
+    save_recording(other, tmp_path / "3.npz")
+    told = run("measure", "pendulum", "0.npz", "3.npz")
+    assert "slow: Their commands or joints differ" in told.out

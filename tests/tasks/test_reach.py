@@ -197,6 +197,6 @@ def test_a_tip_that_does_not_exist_has_near_misses():
 
 def test_a_tip_that_servos_do_not_move_is_refused():
     with pytest.raises(RealworthyError, match="position commands"):
-        Reach(load_twin("double_pendulum"), tip="tip")
+        Reach(load_twin("cartpole"), tip="pole")
     with pytest.raises(RealworthyError, match="1 joints"):
         Reach(tip="shoulder")

@@ -83,8 +83,7 @@ def search_worst(
 
     CMA-ES walks without bounds and is folded into the cube, so a worst case on the
     border is reached. Where it comes to rest it starts anew from the worst Sobol point
-    that lies far from all starts before. Not finding a failure proves nothing: see
-    `rare.estimate_failure` for its probability.
+    that lies far from all starts before. Not finding a failure proves nothing.
     """
     from cmaes import CMA
     from scipy.stats.qmc import Sobol

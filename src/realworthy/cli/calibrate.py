@@ -19,11 +19,15 @@ from realworthy.cli.arguments import (
     SidecarFile,
     TwinToUse,
 )
-from realworthy.cli.numbers import Seconds
+from realworthy.cli.numbers import AnyCount, Seconds
 
 if TYPE_CHECKING:
     from realworthy.identification.calibration import Calibration
+    from realworthy.identification.networks import ResidualAddition
     from realworthy.recordings import Recording
+    from realworthy.twins import Twin
+
+SearchName = Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,16 @@ class Calibrate:
     """What to fit; by default what the recordings can tell."""
     heldout: MoreRecordings = ()
     """Recordings that judge; by default every fourth of those given."""
+    method: SearchName = "least_squares"
+    """How numbers are searched for: least_squares (fast, the default), cma_es (kinks
+    and contacts), l_bfgs_b or random_search (published baselines)."""
+    evaluations: AnyCount = None
+    """Candidates that a search may simulate; least squares takes none."""
     seconds: Seconds = 90.0
     """Recorded time to fit at most; of more, the pieces that tell most."""
+    residual: Flag = False
+    """Also learn the force that the twin still lacks, as X.residual.yaml beside the
+    twin; kept only if it predicts held-out recordings better."""
     require_identified: Flag = False
     """Exit with status 1 unless every fitted number is identified."""
     base: BaseName = ""
@@ -65,46 +77,83 @@ class Calibrate:
     def run(self) -> int:
         from realworthy.artefacts import check_free, check_readable
         from realworthy.cli.output import check_report, json_file
+        from realworthy.cli.printing import emit_note
         from realworthy.cli.progress import following, waiting
         from realworthy.identification.calibrate import CalibrateSettings, calibrate
         from realworthy.identification.calibration import Outcome
+        from realworthy.identification.methods import check_budget, find_method
+        from realworthy.identification.networks import add_residual, check_enough
         from realworthy.twins import load_twin, save_twin
 
+        check_budget(find_method(self.method), self.evaluations)
         for path in (*self.recordings, *self.heldout):
             check_readable(path)
         check_output(self.output)
         check_free(self.output, overwrite=self.overwrite)
         check_report(self.report, self.json, overwrite=self.overwrite)
+        if self.residual:
+            for path in (self._residual_file, self._residual_file.with_suffix(".npz")):
+                check_free(path, overwrite=self.overwrite)
         kept = self.output.with_name(self.output.name + ".partial")
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 twin = load_twin(self.twin, base=self.base)
                 recordings = self._load(self.recordings)
                 heldout = self._load(self.heldout) if self.heldout else None
+            if self.residual:
+                check_enough(recordings, heldout)
             with following("Calibrating") as progress:
                 found = calibrate(
                     twin,
                     recordings,
                     parameters=self.parameters or None,
                     heldout=heldout,
-                    settings=CalibrateSettings(seconds=self.seconds),
+                    method=self.method,
+                    settings=CalibrateSettings(
+                        seconds=self.seconds, evaluations=self.evaluations
+                    ),
                     keep=kept,
                     progress=progress,
                 )
             is_kept = found.outcome is not Outcome.NOT_BETTER
+            learned = None
+            if is_kept and self.residual:
+                with waiting("Learning what the twin lacks"):
+                    learned = add_residual(found)
             if is_kept:
-                save_twin(found.twin, self.output, overwrite=self.overwrite)
+                twin = self._with_residual(found.twin, learned)
+                save_twin(twin, self.output, overwrite=self.overwrite)
             if self.report is not None:
                 from realworthy.reports.calibration import write_calibration
 
                 write_calibration(found, self.report, overwrite=self.overwrite)
-            save(to_tree(found, self.output if is_kept else None))
+            tree = to_tree(found, self.output if is_kept else None)
+            save(tree | {"residual": to_residual_tree(learned)})
             kept.unlink(missing_ok=True)
         print_calibration(found, self.output if is_kept else None)
+        if learned is not None:
+            emit_note(f"Residual: {learned.to_words()}", style="")
         if self.require_identified and (unsure := list_unsure(found)):
             emit_unsure(unsure)
             return 1
         return 0 if is_kept else 1
+
+    @property
+    def _residual_file(self) -> Path:
+        """`X.residual.yaml` beside `X.twin.yaml`."""
+        name = self.output.name.removesuffix(".twin.yaml")
+        return self.output.with_name(f"{name}.residual.yaml")
+
+    def _with_residual(
+        self, twin: "Twin", learned: "ResidualAddition | None"
+    ) -> "Twin":
+        """The twin with its learned force, whose files are written, if it is kept."""
+        from realworthy.residuals import save_residual
+
+        if learned is None or not learned.is_kept:
+            return twin
+        save_residual(self._residual_file, learned.residual, overwrite=self.overwrite)
+        return twin.with_residual(self._residual_file)
 
     def _load(self, paths: tuple[Path, ...]) -> "list[Recording]":
         from realworthy.recordings import load_recordings
@@ -149,6 +198,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
     return {
         "twin": None if path is None else str(path),
         "verdict": found.outcome,
+        "method": found.method,
         "summary": found.summary,
         "parameters": {
             e.name: {
@@ -187,6 +237,19 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "advice": found.advice,
         "seconds": found.seconds,
         "evaluations": found.evaluation_count,
+    }
+
+
+def to_residual_tree(learned: "ResidualAddition | None") -> object:
+    """`kept`, and errors half a second ahead `without` and `with` it; else null."""
+    if learned is None:
+        return None
+    compared = learned.comparison
+    return {
+        "kept": learned.is_kept,
+        "without": compared.without,
+        "with": compared.with_residual,
+        "starts": compared.start_count,
     }
 
 

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, KeyFile, Role, parse_numbers
+from realworthy.cli.arguments import (
+    Flag,
+    JsonFile,
+    KeyFile,
+    Names,
+    Role,
+    TwinName,
+    parse_numbers,
+)
 from realworthy.cli.numbers import AnyCount, AnyNumber
 
 if TYPE_CHECKING:
-    from realworthy.deployment import Deployment
+    from realworthy.deployment import AdaptiveSettings, Deployment
+    from realworthy.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,12 @@ class Deploy:
     """What the policy is told, such as goal.x=1.5."""
     speed: AnyNumber = None
     """Largest speed of every joint [rad/s], where it is less than the contract's."""
+    adaptive: Names = ()
+    """Joints of position drives that learn what they carry, inside the guards."""
+    adaptive_rate: float = 1.0
+    """How fast they learn it [1/s]."""
+    twin: TwinName = ""
+    """Whose inertias adaptive joints begin with; by default the policy's twin."""
     clean_before: int = 0
     """Trials without a fault that it has had on this robot: first ones are slow."""
     yes: Flag = False
@@ -98,6 +113,7 @@ class Deploy:
             ),
             speed=self.speed,
             notes=self.notes,
+            adaptive=self._choose_adaptive(policy),
         )
         with json_file(self.json, overwrite=self.overwrite) as save:
             opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
@@ -117,6 +133,32 @@ class Deploy:
             save(to_tree(found))
         print_deployment(found)
         return 0 if found.is_clean else 1
+
+    def _choose_adaptive(self, policy: "Policy") -> "AdaptiveSettings | None":
+        """Joints that adapt, with their inertias by the twin; None: no joint does."""
+        from realworthy.deployment import AdaptiveSettings
+        from realworthy.errors import RealworthyError, UnknownName
+        from realworthy.identification.excitation.limits import stand
+        from realworthy.simulators.joint_inertia import find_joint_inertia
+        from realworthy.twins import load_twin
+
+        if not self.adaptive:
+            if self.twin:
+                raise RealworthyError(
+                    "--twin says which inertias adaptive joints begin with, and no "
+                    "joint is adaptive.",
+                    hint="Name joints with --adaptive, or leave --twin out.",
+                )
+            return None
+        contract = policy.contract
+        for joint in self.adaptive:
+            if joint not in contract.joints:
+                raise UnknownName("joint", joint, contract.joints, owner="the policy")
+        twin = stand(load_twin(self.twin or contract.twin.reference))
+        return AdaptiveSettings(
+            inertia={name: find_joint_inertia(twin, name) for name in self.adaptive},
+            rate=self.adaptive_rate,
+        )
 
 
 def ask(question: str) -> bool:

@@ -22,8 +22,10 @@ from realworthy.cli.arguments import (
 )
 
 if TYPE_CHECKING:
+    from realworthy.certification.attempts import TaskAttempts
     from realworthy.diagnosis.diagnosis import Cause, Change, Diagnosis
     from realworthy.recordings import Recording
+    from realworthy.twins import Twin
 
 Progress = Callable[[float, str], None]
 _STOPPED = 128 + signal.SIGINT
@@ -42,6 +44,14 @@ class Diagnose:
     """Files or folders."""
     before: MoreRecordings = ()
     """Recordings of an earlier day: also says what has changed since."""
+    task: Annotated[str, tyro.conf.arg(metavar="TASK", help_behavior_hint="")] = ""
+    """Also say what each cause costs this task; by default the policy's own."""
+    policy: Annotated[
+        Path | None,
+        Role.READ,
+        tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
+    ] = None
+    """Who does the task: a policy.onnx; causes are then ranked by what they cost it."""
     base: BaseName = ""
     """What of the robot floats, where the twin does not know: free lets go a robot
     that its model fixes to the world, such as a URDF's."""
@@ -77,10 +87,17 @@ class Diagnose:
                 twin = load_twin(self.twin, base=self.base)
                 recordings = self._load(self.recordings)
                 before = self._load(self.before) if self.before else []
+                attempts = self._load_task(twin)
             from realworthy.diagnosis import diagnose
 
             with following("Diagnosing") as progress:
                 found = diagnose(twin, recordings, before=before, progress=progress)
+            if attempts is not None and not found.is_partial:
+                from realworthy.diagnosis.task import weigh
+
+                with following("Weighing causes") as progress:
+                    bare = twin.without_residual()
+                    found = weigh(bare, found, attempts, progress=progress)
             fixed = self._fix(recordings, found)
             if self.report is not None:
                 from realworthy.reports import write_diagnosis
@@ -98,6 +115,27 @@ class Diagnose:
         return load_recordings(
             paths, self.importer, sidecar=self.sidecar, check_units=False
         )
+
+    def _load_task(self, twin: "Twin") -> "TaskAttempts | None":
+        """The policy at its task on this twin; None where none was named."""
+        from realworthy.artefacts import check_readable
+        from realworthy.errors import RealworthyError
+
+        if self.policy is None:
+            if self.task:
+                raise RealworthyError(
+                    f"Who does task '{self.task}'? No policy was given.",
+                    hint=f"Try: --task {self.task} --policy policy.onnx",
+                )
+            return None
+        check_readable(self.policy)
+        from realworthy.certification.attempts import TaskAttempts
+        from realworthy.certification.subject import build_subject
+
+        bare = twin.without_residual()
+        subject = build_subject(self.policy, task=self.task, twin=bare)
+        subject.build_task()  # raises where the task does not fit the twin
+        return TaskAttempts(subject=subject)
 
     def _fix(
         self, recordings: "Sequence[Recording]", found: "Diagnosis"
@@ -169,9 +207,9 @@ def print_diagnosis(found: "Diagnosis") -> None:
     emit_note("")
     emit_table(
         "",
-        ("cause", "joints", "share (90 %)", "what to do"),
+        ("cause", "joints", "share (90 %)", "costs the task", "what to do"),
         [
-            (c.name, _shorten(c.joints), _draw_share(c), c.next_step)
+            (c.name, _shorten(c.joints), _draw_share(c), _draw_loss(c), c.next_step)
             for c in found.causes
         ],
     )
@@ -238,6 +276,15 @@ def _shorten(joints: Sequence[str]) -> str:
     if not joints:
         return "all"
     return joints[0] + (f" +{len(joints) - 1}" if len(joints) > 1 else "")
+
+
+def _draw_loss(cause: "Cause") -> str:
+    """`46 %` of successes, or a number of the task's return; empty where unknown."""
+    loss = cause.task_loss
+    if loss is None:
+        return ""
+    text = f"{100 * loss.mean:.0f} %" if loss.measure == "success" else f"{loss.mean:g}"
+    return text.replace(" ", "\u00a0")
 
 
 def _draw_share(cause: "Cause") -> str:

@@ -19,6 +19,8 @@ from realworthy.cli.convert import Convert
 from realworthy.cli.deploy import Deploy
 from realworthy.cli.diagnose import Diagnose
 from realworthy.cli.excite import Excite
+from realworthy.cli.experiment import Experiment
+from realworthy.cli.identify import Identify
 from realworthy.cli.learner_options import split_options
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
@@ -50,6 +52,8 @@ COMMANDS: dict[str, type[Command]] = {
     "diagnose": Diagnose,
     "excite": Excite,
     "record": Record,
+    "identify": Identify,
+    "experiment": Experiment,
     "calibrate": Calibrate,
     "train": Train,
     "certify": Certify,

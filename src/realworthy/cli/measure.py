@@ -85,7 +85,9 @@ class Measure:
 
 
 def to_tree(gap: "Gap") -> dict[str, object]:
-    """What programs may rely on: `replay`, `one_step`, `horizons`, `noise_floor`."""
+    """What programs may rely on: `replay`, `one_step`, `horizons`, `repeats` …"""
+    from realworthy.gap import measure_repeats
+
     return {
         "twin": gap.twin,
         "replay": gap.replay,
@@ -93,6 +95,20 @@ def to_tree(gap: "Gap") -> dict[str, object]:
         "horizons": {f"{s:g}": error for s, error in gap.horizons.items()},
         "horizon_floor": {f"{s:g}": error for s, error in gap.horizon_floor.items()},
         "noise_floor": gap.noise_floor,
+        "repeats": [
+            {
+                "group": one.group,
+                "count": one.count,
+                "robot_error": one.robot_error,
+                "twin_error": one.twin_error,
+                "error_ratio": one.error_ratio,
+                "rate": one.rate,
+                "rho": None if one.horizons is None else one.horizons.ratio,
+                "horizons": one.horizons,
+                "note": one.note,
+            }
+            for one in measure_repeats(gap.recordings)
+        ],
         "recordings": [
             {
                 "name": one.name,
@@ -147,6 +163,7 @@ def print_gap(gap: "Gap") -> None:
         ("seconds ahead", "error", "noise alone"),
         [(s, error, gap.horizon_floor[s]) for s, error in gap.horizons.items()],
     )
+    _print_repeats(gap)
     emit_note(
         f"One row ahead: {step.error:.2g} × what changes in a row (1: no better than "
         f"no motion), {step.floor:.2g} × by noise alone.",
@@ -154,3 +171,22 @@ def print_gap(gap: "Gap") -> None:
     )
     for remark in gather_remarks(gap.recordings):
         emit_note(remark, style="")
+
+
+def _print_repeats(gap: "Gap") -> None:
+    """The twin's error beside the robot's own, where there are repeats."""
+    from realworthy.cli.printing import emit_note, emit_table
+    from realworthy.gap import measure_repeats
+    from realworthy.reports.words import describe_horizons
+
+    repeats = measure_repeats(gap.recordings)
+    emit_table(
+        "Repeats of the same commands",
+        ("repeat_group", "recordings", "robot from itself", "twin from robot", "ratio"),
+        [
+            (one.group, one.count, one.robot_error, one.twin_error, one.error_ratio)
+            for one in repeats
+        ],
+    )
+    for one in repeats:
+        emit_note(f"{one.group}: {describe_horizons(one)}", style="")

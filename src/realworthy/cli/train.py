@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role, TwinName
+from realworthy.cli.arguments import (
+    Flag,
+    JsonFile,
+    ReportFile,
+    Role,
+    TwinName,
+    parse_numbers,
+)
 from realworthy.cli.learner_options import parse_settings
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
@@ -70,6 +77,12 @@ class Train:
     ] = None
     """How worlds come to differ so: from the start (default); as episodes succeed; or
     each number by itself, as far as the policy copes."""
+    terrain: AnyNumber = None
+    """Uneven ground for legged tasks: 1 has stairs of 12 cm and slopes of 40 %."""
+    payload: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="BODY=KG…", help_behavior_hint="")
+    ] = ()
+    """Loads that come and go within an episode, at most so heavy."""
     worlds: AnyCount = None
     """Worlds that practise at once; by default as the preset says."""
     seed: AnySeed = None
@@ -241,6 +254,8 @@ class Train:
             "--randomize": (self.randomize, began.randomize.value),
             "--table": (self.table or None, began.table),
             "--grow": (self.grow, began.grow.value),
+            "--terrain": (self.terrain, began.terrain),
+            "--payload": (self._payload() or None, began.payload),
             "--worlds": (self.worlds, began.world_count),
             "--seed": (seed, began.seed),
             "--device": (self.device, began.device),
@@ -271,6 +286,8 @@ class Train:
             randomize=Randomize(self.randomize or "preset"),
             table=self.table,
             grow=Grow(self.grow or "at_once"),
+            terrain=self.terrain or 0.0,
+            payload=self._payload(),
             world_count=self.worlds,
             minutes=self.minutes,
             steps=self.steps,
@@ -279,6 +296,9 @@ class Train:
             device=self.device or "cpu",
         )
         return replace(settings, learner=self._change(settings.learner))
+
+    def _payload(self) -> dict[str, float]:
+        return parse_numbers(self.payload, "--payload", value="KG", example="trunk=2")
 
     def _change(self, learner: "LearnerSettings") -> "LearnerSettings":
         """A learner's settings with those that were given."""

@@ -5,13 +5,15 @@ says which phase a trial is in, `Loop` keeps the beat. `Guarded.step` joins them
 the one place from which a `Robot` is written to; `run_session` is the one way out. On
 them stand `deploy` (trials of a policy), `follow` (a motion) and `play` and `drive`
 (commands as they are). Guards do not raise: they return a `Decision` with its reason,
-and the safe answer is the default. `mrac` adapts a joint's drive while it runs.
+and the safe answer is the default. `adaptive` learns what joints carry while a policy
+runs, before the filter: it moves targets and bounds nothing.
 
 Here do not live transports (`robots`), policies (`policies`) or stand-in robots
 (`realities`). Needs neither torch nor mujoco. May import: `parameters`, `recordings`,
 `robots`, `policies`, `actuators`, `sensors`.
 """
 
+from realworthy.deployment.adaptive import AdaptiveSettings
 from realworthy.deployment.decision import Decision, Verdict
 from realworthy.deployment.drives import Drives, make_drives
 from realworthy.deployment.filter import CommandFilter, Filtered, FilterSettings
@@ -28,6 +30,7 @@ from realworthy.deployment.trial import TrialSettings
 from realworthy.deployment.watchdogs import Watchdogs, WatchdogSettings
 
 __all__ = [
+    "AdaptiveSettings",
     "CommandFilter",
     "Decision",
     "DeploySettings",

@@ -48,14 +48,15 @@ class MracSettings:
     """(joints,) [kg·m²] I₀, as well as it is known."""
     torque: Floats
     """(joints,) [N·m] beyond which a drive is saturated."""
-    frequency: float = 10.0
-    """[rad/s] ω of the reference."""
-    damping: float = 1.0
-    """ζ of the reference."""
-    gain_rate: float = 5.0
-    """γ of the gains over their first values; it grows with the square of goals."""
-    term_rate: float = 100.0
-    """γ_θ"""
+    frequency: float | Floats = 10.0
+    """[rad/s] ω of the reference; one, or (joints,)."""
+    damping: float | Floats = 1.0
+    """ζ of the reference; one, or (joints,)."""
+    gain_rate: float | Floats = 5.0
+    """γ of the gains over their first values; one, or (joints,). What it does grows
+    with the square of goals."""
+    term_rate: float | Floats = 100.0
+    """γ_θ; one, or (joints,)."""
     dead_zone: float = 0.003
     """|(x − x_m)ᵀPB| below which nothing is learned; above the noise of s."""
     leak: float = 0.05
@@ -68,7 +69,8 @@ class MracSettings:
     def __post_init__(self) -> None:
         if not ((self.inertia > 0).all() and (self.torque > 0).all()):
             raise RealworthyError("Inertias and torques of joints must be above 0.")
-        if not (self.frequency > 0 and self.damping > 0 and self.gain_ratio > 1):
+        reference = np.append(self.frequency, self.damping)
+        if not ((reference > 0).all() and self.gain_ratio > 1):
             raise RealworthyError("A reference needs a frequency and damping above 0.")
 
 
@@ -79,12 +81,15 @@ class Mrac:
         self, settings: MracSettings, basis: Basis = friction_and_gravity
     ) -> None:
         self.settings, self._basis = settings, basis
-        a, b = settings.frequency**2, 2 * settings.damping * settings.frequency
+        omega, zeta = np.asarray(settings.frequency), np.asarray(settings.damping)
+        a, b = omega**2, 2 * zeta * omega
         # P of A_m = [[0, 1], [−a, −b]] and Q = diag(a, 1), times B = (0, 1): its
         # second column.
         low = 0.5
-        self._weights = np.array([low, (1 + 2 * low) / (2 * b)])
-        self._first = np.array([-a, -b, a])
+        weights = np.broadcast_arrays(low, (1 + 2 * low) / (2 * b))
+        self._weights = np.stack(weights, axis=-1)
+        self.first = np.stack(np.broadcast_arrays(-a, -b, a), axis=-1)
+        self._transition: tuple[float, Floats] | None = None
         count = len(settings.inertia)
         self._terms = basis(np.zeros(count), np.zeros(count)).shape[-1]
         self.reset(np.zeros(count))
@@ -92,7 +97,7 @@ class Mrac:
     def reset(self, position: Floats, velocity: Floats | None = None) -> None:
         """Forgets what was learned; the reference begins where the joints are."""
         count = len(self.settings.inertia)
-        self.gains = np.tile(self._first, (count, 1))
+        self.gains = np.array(np.broadcast_to(self.first, (count, 3)))
         """(joints, 3) k_x and k_r."""
         self.terms = np.zeros((count, self._terms))
         """(joints, terms) θ̂ [rad/s² per unit of Φ]"""
@@ -104,11 +109,18 @@ class Mrac:
         """In the last step."""
 
     def step(
-        self, goal: Floats, position: Floats, velocity: Floats, period: float
+        self,
+        goal: Floats,
+        position: Floats,
+        velocity: Floats,
+        period: float,
+        *,
+        held: NDArray[np.bool_] | None = None,
     ) -> Floats:
         """(joints,) torques towards goals [rad], for what was measured now.
 
-        A measurement that is not a number gives no torque and teaches nothing.
+        A measurement that is not a number gives no torque and teaches nothing. `held`
+        are joints whose last torque did not reach the drive: they learn nothing.
         """
         settings = self.settings
         values = np.concatenate([goal, position, velocity])
@@ -118,13 +130,15 @@ class Mrac:
         state = np.stack([position, velocity, goal], axis=-1)
         basis = self._basis(position, velocity)
         error = np.stack([position - self.position, velocity - self.velocity], axis=-1)
-        s = error @ self._weights
+        s = (error * self._weights).sum(axis=-1)
         wanted = settings.inertia * (
             (self.gains * state).sum(axis=-1) - (self.terms * basis).sum(axis=-1)
         )
         torque = np.clip(wanted, -settings.torque, settings.torque)
         self.saturated = torque != wanted
         self.learned = (np.abs(s) > settings.dead_zone) & ~self.saturated
+        if held is not None:
+            self.learned &= ~held
         self._learn(s, state, basis, period)
         self._lead(goal, period)
         return torque
@@ -143,28 +157,38 @@ class Mrac:
     def _learn(self, s: Floats, state: Floats, basis: Floats, period: float) -> None:
         settings = self.settings
         rate = np.where(self.learned, period, 0.0)[:, None]
-        ratio = self.gains / self._first
-        push = settings.gain_rate * s[:, None] * self._first * state
+        ratio = self.gains / self.first
+        s = s[:, None]
+        gain_rate = np.reshape(settings.gain_rate, (-1, 1))
+        term_rate = np.reshape(settings.term_rate, (-1, 1))
+        push = gain_rate * s * self.first * state
         ratio = ratio - rate * (push + settings.leak * (ratio - 1))
         # Gains keep their sign, within a ratio of the first ones.
         most = settings.gain_ratio
-        self.gains = np.clip(ratio, 1 / most, most) * self._first
+        self.gains = np.clip(ratio, 1 / most, most) * self.first
         leak = settings.leak * self.terms
-        terms = self.terms + rate * (settings.term_rate * s[:, None] * basis - leak)
+        terms = self.terms + rate * (term_rate * s * basis - leak)
         self.terms = np.clip(terms, -settings.term_bound, settings.term_bound)
 
     def _lead(self, goal: Floats, period: float) -> None:
         """The reference, exactly over a period in which the goal stands still."""
-        omega, zeta = self.settings.frequency, self.settings.damping
-        a, b = omega**2, 2 * zeta * omega
         off, speed = self.position - goal, self.velocity
-        transition = _exponential(np.array([[0.0, 1.0], [-a, -b]]) * period)
-        self.position = goal + transition[0, 0] * off + transition[0, 1] * speed
-        self.velocity = transition[1, 0] * off + transition[1, 1] * speed
+        t = self._find_transition(period)
+        self.position = goal + t[..., 0, 0] * off + t[..., 0, 1] * speed
+        self.velocity = t[..., 1, 0] * off + t[..., 1, 1] * speed
+
+    def _find_transition(self, period: float) -> Floats:
+        """(…, 2, 2) of the reference over a period; remembered."""
+        if self._transition is None or self._transition[0] != period:
+            a, b = -self.first[..., 0], -self.first[..., 1]
+            model = np.zeros((*a.shape, 2, 2))
+            model[..., 0, 1], model[..., 1, 0], model[..., 1, 1] = 1.0, -a, -b
+            self._transition = period, _exponential(model * period)
+        return self._transition[1]
 
 
 def _exponential(matrix: Floats) -> Floats:
-    """exp of a 2 × 2 matrix by scaling and squaring its series."""
+    """exp of (…, 2, 2) matrices by scaling and squaring its series."""
     halvings = max(0, math.ceil(math.log2(max(float(np.abs(matrix).sum()), 1e-12))) + 4)
     small = matrix / 2**halvings
     result = term = np.eye(2)

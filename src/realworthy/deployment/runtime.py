@@ -5,9 +5,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from realworthy.artefacts import check_free, locked_folder
+from realworthy.deployment.adaptive import (
+    AdaptiveGoals,
+    AdaptiveSettings,
+    check_adaptive,
+)
 from realworthy.deployment.decision import FINE, Decision
 from realworthy.deployment.drives import Drives, build_drives
 from realworthy.deployment.guarded import Guarded, GuardSettings
@@ -54,6 +60,8 @@ class DeploySettings:
     """[rad/s] largest speed of every joint, where it is less than the contract's."""
     notes: str = ""
     """Of the operator: payload, firmware, weather."""
+    adaptive: AdaptiveSettings | None = None
+    """A loop inside the guards that learns what joints carry; None: no such loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +116,10 @@ def deploy(
     pilot = Pilot(policy, info)
     pilot.set_inputs(inputs or {})
     drives = build_drives(contract, info, speed=settings.speed)
+    adaptive = None
+    if settings.adaptive is not None:
+        check_adaptive(drives, info.joints, settings.adaptive, contract.period)
+        adaptive = AdaptiveGoals(drives, info.joints, settings.adaptive)
     staging = Staging(settings.staging)
     checks: list[Check] = []
     trials: list[TrialResult] = []
@@ -161,8 +173,13 @@ def deploy(
                 action=contract.action.width,
             )
             guarded = guard(log)
-            ended = run_trial(guarded, pilot, settings.trial, speed_share=share)
+            ended = run_trial(
+                guarded, pilot, settings.trial, speed_share=share, adaptive=adaptive
+            )
             lates.append(guarded)
+            if adaptive is not None:
+                learned = {**sidecar.notes, "adaptive": adaptive.describe()}
+                sidecar = msgspec.structs.replace(sidecar, notes=learned)
             result = keep_trial(
                 guarded, ended, share, folder, number, sidecar, overwrite
             )

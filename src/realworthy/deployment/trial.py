@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.deployment.adaptive import AdaptiveGoals
 from realworthy.deployment.decision import Decision
 from realworthy.deployment.guarded import Guarded
 from realworthy.deployment.motions import hold, move_to
@@ -32,16 +33,22 @@ class TrialSettings:
 
 
 def run_trial(
-    guarded: Guarded, pilot: Pilot, settings: TrialSettings, *, speed_share: float
+    guarded: Guarded,
+    pilot: Pilot,
+    settings: TrialSettings,
+    *,
+    speed_share: float,
+    adaptive: AdaptiveGoals | None = None,
 ) -> Ended:
     """Runs a policy once; the robot brakes when this returns, whatever happened.
 
-    Nothing is raised: errors and interruptions are in what is returned.
+    Nothing is raised: errors and interruptions are in what is returned. `adaptive`
+    moves the policy's goals, before the guards see them.
     """
     pose = find_pose(guarded, pilot)
     return run_session(
         guarded,
-        lambda: _run(guarded, pilot, settings, speed_share, pose),
+        lambda: _run(guarded, pilot, settings, speed_share, pose, adaptive),
         pose=pose,
         retreat_seconds=settings.move_seconds,
     )
@@ -61,6 +68,7 @@ def _run(
     settings: TrialSettings,
     speed_share: float,
     pose: Floats | None,
+    adaptive: AdaptiveGoals | None,
 ) -> Decision:
     state = guarded.robot.read()
     for _ in range(_WARM_UP):  # while the robot brakes: a first time may take long
@@ -77,7 +85,9 @@ def _run(
         return decision
     guarded.machine.change(Phase.RUN, guarded.clock.now())
     pilot.reset()
-    choose = _Choosing(guarded, pilot)
+    if adaptive is not None:
+        adaptive.begin(guarded.robot.read())
+    choose = _Choosing(guarded, pilot, adaptive)
     for _ in range(max(1, math.ceil(settings.seconds / guarded.period))):
         decision = guarded.step(choose, speed_share=speed_share, is_policy=True)
         if decision.is_fault:
@@ -89,8 +99,10 @@ def _run(
 class _Choosing:
     """Asks the pilot, keeps what it saw and said, and tells it what became of it."""
 
-    def __init__(self, guarded: Guarded, pilot: Pilot) -> None:
-        self._guarded, self._pilot = guarded, pilot
+    def __init__(
+        self, guarded: Guarded, pilot: Pilot, adaptive: AdaptiveGoals | None
+    ) -> None:
+        self._guarded, self._pilot, self._adaptive = guarded, pilot, adaptive
         contract = pilot.policy.contract
         action, normaliser = contract.action, contract.normaliser
         self._smooths = action.smoothing < 1
@@ -111,14 +123,22 @@ class _Choosing:
         if self._mean is not None and self._sd is not None:
             seen = pilot.observation[self._judged]
             self._guarded.deviation = (seen - self._mean) / self._sd
+        if self._adaptive is not None:
+            commands = self._adaptive.adapt(commands, state, self._guarded.period)
         return commands
 
     def settle(self) -> None:
         """Smoothing goes on from what was sent, not from what was asked."""
         entry = self._guarded.log.last
-        if self._smooths and entry is not None and entry.acted:
-            assert entry.command is not None
-            sent = entry.command[self._order]
+        if entry is None:
+            return
+        assert entry.command is not None
+        asked = entry.command
+        if self._adaptive is not None:
+            self._adaptive.settle(entry.target, entry.command)
+            asked = entry.command - self._adaptive.shift
+        if self._smooths and entry.acted:
+            sent = asked[self._order]
             scale = np.where(self._scale == 0, 1.0, self._scale)
             used = (sent - self._offset) / scale
             self._pilot.used = np.where(self._scale == 0, self._pilot.used, used)

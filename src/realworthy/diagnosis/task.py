@@ -8,7 +8,7 @@ drives it in closed loop.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.deployment import drive
 from realworthy.diagnosis.diagnosis import Cause, Diagnosis, TaskLoss
+from realworthy.errors import RealworthyError
 from realworthy.gap.intervals import compute_paired_bootstrap
 from realworthy.realities import StandIn
 from realworthy.realities.effects import EFFECTS
@@ -31,6 +32,24 @@ _OFFSETS = ("encoder_offset", "default_pose")
 _NOISE = Noise(position=0.001, velocity=0.01, process=0.01)
 _CLEARLY = 0.5
 """Share of the sum of single losses by which a joint loss must differ to be told."""
+
+
+class Attempts(Protocol):
+    """A task that a policy attempts on stand-ins."""
+
+    @property
+    def measure(self) -> str:
+        """`success` or `return`."""
+        ...
+
+    @property
+    def noise(self) -> Noise:
+        """Of every stand-in."""
+        ...
+
+    def play(self, reality: Reality, seed: int) -> Floats:
+        """(attempts,) scores on one; attempt k begins alike on each."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,28 +69,62 @@ class Trials:
     """Called before each trial, for policies with a memory."""
     noise: Noise = _NOISE
 
+    def play(self, reality: Reality, seed: int) -> Floats:
+        """(count,) scores, one trial after the other."""
+        robot, scores = StandIn(reality, seed=seed), []
+        for _ in range(self.count):
+            self.begin()
+            recording = drive(robot, self.policy, seconds=self.seconds)
+            scores.append(float(self.score(recording)))
+        return np.array(scores)
 
-def weigh(twin: Twin, found: Diagnosis, trials: Trials, *, seed: int = 0) -> Diagnosis:
+
+def weigh(
+    twin: Twin,
+    found: Diagnosis,
+    trials: Attempts,
+    *,
+    seed: int = 0,
+    progress: Callable[[float, str], None] | None = None,
+) -> Diagnosis:
     """The diagnosis with causes ranked by what they cost the task.
 
     A loss is the score on the twin minus that on a stand-in with the cause, trial by
     trial with the same noise. Causes that no stand-in can have keep none, and come
-    last.
+    last; a warning names one that should have had a stand-in.
     """
-    played = [cause for cause in found.causes if _is_playable(cause)]
+    follow = progress or (lambda done, what: None)
+    wanted = [cause for cause in found.causes if _is_playable(cause)]
+    count = 1 + len(wanted) + len(wanted) * (len(wanted) - 1) // 2
+    follow(0.0, "the task on the twin")
     plain = _score(twin, (), trials, seed)
-    alone = {id(c): _score(twin, (c,), trials, seed) for c in played}
+    alone, played, refused = dict[int, Floats](), list[Cause](), list[str]()
+    for i, cause in enumerate(wanted, start=1):
+        follow(i / count, f"the task with {cause.name}")
+        try:
+            alone[id(cause)] = _score(twin, (cause,), trials, seed)
+            played.append(cause)
+        except RealworthyError as error:
+            refused.append(
+                f"What {cause.name} costs the task is not known: {error.problem}"
+            )
     weighed = [
         _weigh(cause, plain, alone.get(id(cause)), trials) for cause in found.causes
     ]
     weighed.sort(key=lambda c: -np.inf if c.task_loss is None else -c.task_loss.mean)
     weighed.sort(key=lambda c: c.task_loss is None)
     told = []
-    for first, second in combinations(played, 2):
+    for i, (first, second) in enumerate(combinations(played, 2), 1 + len(wanted)):
+        follow(i / count, f"the task with {first.name} and {second.name}")
         both = plain - _score(twin, (first, second), trials, seed)
         apart = 2 * plain - alone[id(first)] - alone[id(second)]
         told += _tell(first, second, both, apart, trials)
-    return replace(found, causes=tuple(weighed), interactions=tuple(told))
+    return replace(
+        found,
+        causes=tuple(weighed),
+        interactions=tuple(told),
+        warnings=(*found.warnings, *refused),
+    )
 
 
 def to_reality(
@@ -120,18 +173,14 @@ def _effect(cause: Cause) -> msgspec.Struct:
     return msgspec.convert({"kind": cause.name, **joint, **known}, kind)
 
 
-def _score(twin: Twin, causes: Sequence[Cause], trials: Trials, seed: int) -> Floats:
-    """(trials,) scores on a stand-in with these causes."""
-    robot = StandIn(to_reality(twin, causes, noise=trials.noise), seed=seed)
-    scores = []
-    for _ in range(trials.count):
-        trials.begin()
-        recording = drive(robot, trials.policy, seconds=trials.seconds)
-        scores.append(float(trials.score(recording)))
-    return np.array(scores)
+def _score(twin: Twin, causes: Sequence[Cause], trials: Attempts, seed: int) -> Floats:
+    """(attempts,) scores on a stand-in with these causes."""
+    return trials.play(to_reality(twin, causes, noise=trials.noise), seed)
 
 
-def _weigh(cause: Cause, plain: Floats, scores: Floats | None, trials: Trials) -> Cause:
+def _weigh(
+    cause: Cause, plain: Floats, scores: Floats | None, trials: Attempts
+) -> Cause:
     if scores is None:
         return cause
     interval = compute_paired_bootstrap(plain, scores)
@@ -144,7 +193,7 @@ def _weigh(cause: Cause, plain: Floats, scores: Floats | None, trials: Trials) -
 
 
 def _tell(
-    first: Cause, second: Cause, both: Floats, apart: Floats, trials: Trials
+    first: Cause, second: Cause, both: Floats, apart: Floats, trials: Attempts
 ) -> list[str]:
     """A sentence where two causes cost more, or less, together than one by one."""
     together, summed = float(both.mean()), float(apart.mean())

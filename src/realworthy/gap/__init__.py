@@ -9,5 +9,13 @@ Here do not live causes (`diagnosis`) and fits (`identification`). May import
 """
 
 from realworthy.gap.measure import Gap, RecordingGap, ReplayGap, measure
+from realworthy.gap.repeats import RepeatGap, measure_repeats
 
-__all__ = ["Gap", "RecordingGap", "ReplayGap", "measure"]
+__all__ = [
+    "Gap",
+    "RecordingGap",
+    "RepeatGap",
+    "ReplayGap",
+    "measure",
+    "measure_repeats",
+]

@@ -25,6 +25,7 @@ from realworthy.identification.frictions import FRICTIONS, describe_drive, frict
 from realworthy.identification.identifiability import check_identifiability
 from realworthy.identification.least_squares import fit_least_squares
 from realworthy.identification.levenberg import Ending, LeastSquaresSettings
+from realworthy.identification.methods import Method
 from realworthy.identification.problem import Problem
 from realworthy.identification.resampling import bootstrap
 from realworthy.identification.structure import (
@@ -58,6 +59,7 @@ __all__ = [
     "Identifiability",
     "LbfgsSettings",
     "LeastSquaresSettings",
+    "Method",
     "Outcome",
     "Problem",
     "RandomSettings",

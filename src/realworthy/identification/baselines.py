@@ -1,11 +1,12 @@
 """Searches that others use, kept to compare with: L-BFGS-B and random candidates.
 
 Both are held to the same standard as least squares: the place where they end is
-linearised, and what a full step from there still promises is said.
+linearised, what a full step from there still promises is said, and intervals reach as
+far as that step.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from realworthy.identification.fit import Fit
 from realworthy.identification.least_squares import polish
 from realworthy.identification.levenberg import LeastSquaresSettings
 from realworthy.identification.problem import Problem
-from realworthy.identification.search import Search
+from realworthy.identification.search import Search, widen_to_minimum
 from realworthy.parameters import Belief
 
 Floats = NDArray[np.float64]
@@ -33,6 +34,10 @@ class LbfgsSettings:
     """How L-BFGS-B is run."""
 
     iterations: int = 200
+    """Of each of both runs, at most."""
+    evaluations: int = 20_000
+    """Most candidates that both runs simulate together; 200 iterations of ten numbers
+    take 10,000."""
     scaled: bool = True
     """Search in scales of z; False: in raw units of e with steps of 1.5e-8, a trap."""
     step: float = 1e-4
@@ -59,16 +64,20 @@ def fit_lbfgs(
     *,
     prior: Belief | None = None,
     settings: LbfgsSettings | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Fit:
     """Where L-BFGS-B ends: a baseline, least squares gets nearer with fewer worlds.
 
     It has converged only if least squares sees nothing left to gain, and a second run
-    from elsewhere ends at the same place; else a warning says what failed.
+    from elsewhere ends at the same place; else a warning says what failed. `progress`
+    hears which share of the budget is used, 0 … 1.
     """
     began = time.perf_counter()
     settings = settings or LbfgsSettings()
     counts = problem.evaluation_count, problem.diverged_count
-    search = Search(problem, start, prior)
+    search = Search(
+        problem, start, prior, budget=settings.evaluations, progress=progress
+    )
     first = _descend(search, np.zeros(len(search.z)), settings)
     fit = polish(problem, search.to_z(first), search.prior, _AS_IS)
     draw = np.random.default_rng(settings.seed)
@@ -88,14 +97,16 @@ def fit_lbfgs(
             f"costs are {costs[0]:.4g} and {costs[1]:.4g}. Do not trust this answer."
         )
     best = first if costs[0] <= costs[1] else again
-    return polish(
-        problem,
-        search.to_z(best),
-        search.prior,
-        _AS_IS,
-        began=began,
-        counts=counts,
-        warnings=tuple(said),
+    return widen_to_minimum(
+        polish(
+            problem,
+            search.to_z(best),
+            search.prior,
+            _AS_IS,
+            began=began,
+            counts=counts,
+            warnings=tuple(said),
+        )
     )
 
 
@@ -105,12 +116,16 @@ def fit_random(
     *,
     prior: Belief | None = None,
     settings: RandomSettings | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Fit:
-    """The best of many candidates drawn evenly around `start`; a baseline."""
+    """The best of many candidates drawn evenly around `start`; a baseline.
+
+    `progress` hears which share of them is drawn, 0 … 1.
+    """
     began = time.perf_counter()
     settings = settings or RandomSettings()
     counts = problem.evaluation_count, problem.diverged_count
-    search = Search(problem, start, prior)
+    search = Search(problem, start, prior, budget=settings.count, progress=progress)
     draw = np.random.default_rng(settings.seed)
     low = np.maximum(search.lower, -settings.reach)
     high = np.minimum(search.upper, settings.reach)
@@ -122,14 +137,16 @@ def fit_random(
         if costs.min() < lowest:
             best, lowest = drawn[np.argmin(costs)], float(costs.min())
     said = f"The best of {settings.count} random candidates; no minimum was sought."
-    return polish(
-        problem,
-        search.to_z(best),
-        search.prior,
-        _AS_IS,
-        began=began,
-        counts=counts,
-        warnings=(said,),
+    return widen_to_minimum(
+        polish(
+            problem,
+            search.to_z(best),
+            search.prior,
+            _AS_IS,
+            began=began,
+            counts=counts,
+            warnings=(said,),
+        )
     )
 
 
@@ -150,7 +167,8 @@ def _descend(search: Search, x: Floats, settings: LbfgsSettings) -> Floats:
         return float(costs[0]), (costs[1 : d + 1] - costs[d + 1 :]) / width
 
     box = np.stack([search.lower, search.upper], axis=1)
-    options = {"maxiter": settings.iterations}
+    calls = max(1, settings.evaluations // (2 * (2 * d + 1)))  # of each of both runs
+    options = {"maxiter": settings.iterations, "maxfun": calls}
     found = minimize(value, x, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return np.clip(found.x, search.lower, search.upper)
 

@@ -3,7 +3,7 @@
 import datetime
 import importlib.metadata
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,14 @@ from realworthy.identification.inertials import compute_ratios, describe_scale
 from realworthy.identification.judging import compare, decide, describe_strange
 from realworthy.identification.leaving_out import LeftOut, leave_out
 from realworthy.identification.levenberg import LeastSquaresSettings
+from realworthy.identification.methods import (
+    SEARCHES,
+    Method,
+    check_budget,
+    find_method,
+    to_words,
+)
+from realworthy.identification.normal import Prior
 from realworthy.identification.overlapping import fit_overlapping
 from realworthy.identification.problem import Problem
 from realworthy.identification.progress_file import (
@@ -83,6 +91,12 @@ _FEW = 4
 _MOST = 0.8
 """Share of the recorded time that, where it is fitted, tells what all of it tells."""
 _FIT = LeastSquaresSettings(iterations=30)
+SHORT = (
+    "nothing yet. The search ended short of the minimum, so that intervals and "
+    "verdicts speak of its answer, not of the recordings: fit again with "
+    "least_squares, or with more evaluations."
+)
+"""Advice where a search has not found what the recordings tell."""
 _UNSEEN = 0.3
 """sd of the logarithm of a number that was looked for and not told."""
 
@@ -95,6 +109,18 @@ class CalibrateSettings:
     """Recorded time that is fitted at most; of more, the pieces that tell most."""
     fit: LeastSquaresSettings | None = None
     """None: 30 iterations, or 15 rough ones where servos stick."""
+    evaluations: int | None = None
+    """Candidates that a search may simulate, each one all fitted recordings; None: as
+    the method has it. Least squares ends by itself, and takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The search that was asked for."""
+
+    method: Method
+    settings: LeastSquaresSettings
+    evaluations: int | None
 
 
 def calibrate(
@@ -103,6 +129,7 @@ def calibrate(
     *,
     parameters: Sequence[str] | None = None,
     heldout: Sequence[Recording] | None = None,
+    method: Method | str = Method.LEAST_SQUARES,
     settings: CalibrateSettings | None = None,
     keep: Path | None = None,
     progress: Follow | None = None,
@@ -111,7 +138,8 @@ def calibrate(
 
     `parameters` are fitted as named; without them, those that the recordings can tell.
     `heldout` recordings judge; without them every fourth experiment, or the end of a
-    single recording. `keep` is a file that holds what is done, so that interrupted work
+    single recording. `method` is the search that finds the numbers; all else is the
+    same for each. `keep` is a file that holds what is done, so that interrupted work
     can be taken up again; remove it once the result is safe.
 
     A residual of the twin is left out: it made up for the numbers that are sought.
@@ -123,6 +151,8 @@ def calibrate(
     listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
+    method = find_method(method)
+    check_budget(method, settings.evaluations)
     _ = twin.space.select(parameters or ())  # raises for names that it lacks
     left_out = (RESIDUAL_LEFT_OUT,) if twin.residual else ()
     twin = twin.without_residual()
@@ -130,7 +160,7 @@ def calibrate(
     heldout = heldout and cut_at_gaps(heldout)[0]
     listed, doubted = sort_out(twin, listed)
     division = divide(listed, heldout)
-    asked = (tuple(parameters or ()), settings.seconds)
+    asked = (tuple(parameters or ()), settings.seconds, method, settings.evaluations)
     key = make_key(twin, division.fitted, division.held_out, asked)
     with taking_up(keep, key) as work:
         joints = find_joints(twin, division.fitted)
@@ -153,7 +183,8 @@ def calibrate(
             problem = problem.with_short_delays()
             fit_settings = settings.fit or (FIT if is_loop else _FIT)
             given = twin if parameters is None else None
-            part = _fit(problem, wide, fit_settings, work, follow, given)
+            search = Chosen(method, fit_settings, settings.evaluations)
+            part = _fit(problem, wide, search, work, follow, given)
             if part is not None:
                 break
         follow(0.85, "replaying what was held out")
@@ -161,8 +192,9 @@ def calibrate(
             problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
         )
         estimates = _list_estimates(twin, problem, fitted, work)
+        origin = _describe_origin(twin, listed, heldout, method)
         belief = _add_unseen(rough, fitted.belief, estimates)
-        calibrated = rough.with_belief(belief, _describe_origin(twin, listed, heldout))
+        calibrated = rough.with_belief(belief, origin)
         calibrated = calibrated.with_values(
             {e.name: e.mean for e in estimates if e.is_fitted}
         )
@@ -173,11 +205,14 @@ def calibrate(
         follow(1.0, "done")
         return Calibration(
             outcome=decide(errors, division.held_out, joints),
+            method=method,
             original=twin,
             twin=calibrated,
             estimates=estimates,
             errors=errors,
             held_out=division.held_out,
+            joints=joints,
+            fitted_recordings=division.fitted,
             fitted=tuple(distinct_names(division.fitted)),
             fitted_seconds=problem.seconds,
             is_by_time=division.is_by_time,
@@ -196,7 +231,7 @@ def calibrate(
                 *describe_doubts(estimates, part, division),
                 *describe_strange(errors),
             ),
-            advice=suggest(estimates, division),
+            advice=suggest(estimates, division) if part.is_minimum else (SHORT,),
             ratios=ratios,
             seconds=time.perf_counter() - began,
             evaluation_count=part.evaluation_count,
@@ -351,7 +386,7 @@ def _is_shared(name: str, shared: Sequence[str]) -> bool:
 def _fit(
     problem: Problem,
     wide: Pieces,
-    settings: LeastSquaresSettings,
+    search: Chosen,
     work: Progress,
     follow: Follow,
     given: Twin | None,
@@ -362,26 +397,35 @@ def _fit(
     """
     if work.done.fit is not None:
         return work.done.fit
+    settings, by_squares = search.settings, search.method is Method.LEAST_SQUARES
     follow(0.3, f"fitting {len(problem.space)} numbers")
     rough = work.done.rough
     weight = rough.weight if rough else None
     at = None
     whole = sum(track.recording.duration for track in problem.tracks)
-    if rough and rough.is_alone and problem.seconds < _MOST * whole:
+    is_refined = rough and rough.is_alone and problem.seconds < _MOST * whole
+    if is_refined and by_squares:
         fit, prior, at = refine(problem, weight=weight or 1.0, settings=settings)
     else:
 
         def find_cut(fit: Fit) -> tuple[str, ...]:
             return find_untold(problem, fit) if given and work.may_cut else ()
 
-        fit = fit_own(
-            problem,
-            weight=weight,
-            settings=settings,
-            offsets=rough.offsets if rough else {},
-            lacks=wide.is_ahead,
-            is_enough=lambda fit: _is_hiding(fit, work) or bool(find_cut(fit)),
-        )
+        offsets = rough.offsets if rough else {}
+        if by_squares:
+            fit = fit_own(
+                problem,
+                weight=weight,
+                settings=settings,
+                offsets=offsets,
+                lacks=wide.is_ahead,
+                is_enough=lambda fit: _is_hiding(fit, work) or bool(find_cut(fit)),
+            )
+        else:
+            prior = believe(
+                problem, problem.start_z, weight or 1.0, lacks=wide.is_ahead
+            )
+            fit = _search(problem, search, prior, offsets, follow)
         counts = max(1.0, fit.reduced_chi2)
         prior = believe(problem, problem.start_z, counts, lacks=wide.is_ahead)
         biases = {p.name for p in problem.space if p.kind == "sensor_bias"}
@@ -390,18 +434,20 @@ def _fit(
         if _is_hiding(fit, work):
             work.choose_anew(told, fit.weight, offsets=offsets)
             return None
-        is_last = wide.is_servo or wide.is_ahead
+        # a search that ended short of the minimum says nothing about the twin
+        is_minimum = by_squares or fit.converged
+        is_last = wide.is_servo or wide.is_ahead or not is_minimum
         if not is_last and fit.reduced_chi2 > _LACKS**2:
             work.look_ahead()
             return None
-        if given and (untold := find_cut(fit)):
+        if given and is_minimum and (untold := find_cut(fit)):
             pairs = [p for p in pair_brakes(given, wide.joints) if p[1] in untold]
             told = restore_brakes(given, pairs, told)
             cut = [damping for _, damping in pairs]
             work.choose_anew(told, fit.weight, offsets=offsets, cut=cut)
             return None
     outlier = settings.outlier
-    if wide.is_ahead:
+    if wide.is_ahead and by_squares:
         follow(0.5, "fitting from more starts")
         dense = fit_overlapping(problem, fit, settings)
         problem, fit, prior, outlier = (
@@ -423,9 +469,28 @@ def _fit(
         folds_z=folds.z.tolist(),
         folds_rmse=folds.rmse,
         by_experiment=folds.by_experiment,
+        is_minimum=by_squares or fit.converged,
     )
     work.save()
     return work.done.fit
+
+
+def _search(
+    problem: Problem,
+    search: Chosen,
+    prior: Prior,
+    offsets: Mapping[str, float],
+    follow: Follow,
+) -> Fit:
+    """Whole candidates around nominal, encoder offsets as a fit before had them."""
+    what = f"fitting {len(problem.space)} numbers by {to_words(search.method)}"
+    return SEARCHES[search.method](
+        problem,
+        {n: x for n, x in offsets.items() if n in problem.space.names},
+        prior=GaussianBelief(problem.space, prior.mean, np.linalg.inv(prior.precision)),
+        evaluations=search.evaluations,
+        progress=lambda share: follow(0.3 + 0.4 * share, what),
+    )
 
 
 def _is_hiding(fit: Fit, work: Progress) -> bool:
@@ -496,11 +561,15 @@ def _add_unseen(
 
 
 def _describe_origin(
-    twin: Twin, fitted: Sequence[Recording], heldout: Sequence[Recording] | None
+    twin: Twin,
+    fitted: Sequence[Recording],
+    heldout: Sequence[Recording] | None,
+    method: Method,
 ) -> Provenance:
     every = [*fitted, *(heldout or ())]
     return Provenance(
         parent=twin.reference or twin.name,
+        method=method.value,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         versions={
             "realworthy": __version__,

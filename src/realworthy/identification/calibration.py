@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from realworthy.identification.inertials import Ratio
+from realworthy.identification.methods import Method
 from realworthy.identification.verdicts import Verdict
 from realworthy.parameters import Belief
 from realworthy.recordings import Recording
@@ -71,12 +72,17 @@ class Calibration:
     """A twin with a belief, and what to think of it."""
 
     outcome: Outcome
+    method: Method
+    """The search that found the numbers."""
     original: Twin = field(repr=False)
     twin: Twin = field(repr=False)
     """The calibrated twin; to be kept unless the outcome is `NOT_BETTER`."""
     estimates: tuple[Estimate, ...]
     errors: tuple[Error, ...]
     held_out: tuple[Recording, ...] = field(repr=False)
+    joints: tuple[str, ...] = ()
+    """Recorded joints of the twin that count."""
+    fitted_recordings: tuple[Recording, ...] = field(default=(), repr=False)
     fitted: tuple[str, ...]
     """Names of the recordings that were fitted."""
     fitted_seconds: float

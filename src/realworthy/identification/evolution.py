@@ -5,7 +5,7 @@ which are simulated as one batch per generation.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,16 +51,20 @@ def fit_cmaes(
     *,
     prior: Belief | None = None,
     settings: EvolutionSettings | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Fit:
     """The e that evolution finds around `start`, polished by least squares.
 
     Of the final mean and the best candidate ever, the polish begins with the one of
     lower cost; warnings say where they disagree and where the budget ended the search.
+    `progress` hears which share of the budget is used, 0 … 1.
     """
     began = time.perf_counter()
     settings = settings or EvolutionSettings()
     counts = problem.evaluation_count, problem.diverged_count
-    search = Search(problem, start, prior)
+    search = Search(
+        problem, start, prior, budget=settings.evaluations, progress=progress
+    )
     x, warnings = _evolve(search, settings)
     return polish(
         problem,

@@ -77,6 +77,9 @@ class FitPart(msgspec.Struct, forbid_unknown_fields=True):
     folds_z: list[list[float]]
     folds_rmse: float | None
     by_experiment: bool
+    is_minimum: bool = True
+    """Whether the search ended where no step promises much; least squares goes on from
+    anywhere, and says itself where it stopped."""
 
 
 class ProgressFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

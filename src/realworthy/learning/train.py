@@ -20,6 +20,7 @@ from realworthy.learning.presets import (
     choose_randomization,
 )
 from realworthy.learning.runs import LATEST, RunFolder
+from realworthy.learning.surroundings import add_payload, put_on_terrain
 from realworthy.learning.training import (
     Progress,
     Training,
@@ -120,6 +121,25 @@ def _prepare(
     randomization: Randomization | None,
 ) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
     """What builds the task, how worlds differ, and what is to be said of that."""
+    make, how, remarks = _choose(settings, task, randomization)
+    if settings.terrain:
+        twin, flat = load_twin(settings.twin) if settings.twin else None, make
+
+        def make() -> Task:
+            return put_on_terrain(flat(), twin, settings.terrain)
+
+        make()  # refused before anything is written
+    if settings.payload:
+        how = add_payload(how, make().twin, settings.payload)
+    return make, how, remarks
+
+
+def _choose(
+    settings: TrainSettings,
+    task: Callable[[], Task] | None,
+    randomization: Randomization | None,
+) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
+    """The same, without what the settings add to the worlds."""
     twin = load_twin(settings.twin) if settings.twin else None
 
     def build() -> Task:

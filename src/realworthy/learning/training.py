@@ -1,6 +1,7 @@
 """What a run is asked for, where it stands, and what came of it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -31,6 +32,10 @@ class TrainSettings:
     """Published ranges in place of the preset's, by name; see `TABLES`."""
     grow: Grow = Grow.AT_ONCE
     """On the CPU; policies are looked at and judged in worlds as different as asked."""
+    terrain: float = 0.0
+    """Legged tasks on ground so many times as uneven as `TerrainSettings`; 0: flat."""
+    payload: dict[str, float] = field(default_factory=dict)
+    """Body → [kg] at most of a load that comes and goes within an episode."""
     learner: LearnerSettings
     """Whose kind says which learner it is."""
     start_from: str = ""
@@ -95,6 +100,8 @@ class TrainOptions(TypedDict, total=False):
     randomize: Randomize
     table: str
     grow: Grow
+    terrain: float
+    payload: Mapping[str, float]
     world_count: int | None
     minutes: float | None
     """With neither minutes nor steps both are the preset's."""
@@ -131,6 +138,8 @@ def choose_settings(task: str, **options: Unpack[TrainOptions]) -> TrainSettings
         randomize=options.get("randomize", Randomize.PRESET),
         table=options.get("table", ""),
         grow=options.get("grow", Grow.AT_ONCE),
+        terrain=options.get("terrain", 0.0),
+        payload=dict(options.get("payload", {})),
         world_count=options.get("world_count") or preset.world_count,
         minutes=preset.minutes if minutes is None and steps is None else minutes,
         steps=steps,

@@ -88,6 +88,24 @@ class Jump(Process):
 
 
 @dataclass(frozen=True, slots=True)
+class Load(Process):
+    """Now and then another load on top of the base; half of the times none."""
+
+    name: str
+    most: float
+    """In the parameter's unit."""
+    every: float
+    """[s] between two changes on average."""
+
+    def move(
+        self, base: Floats, last: Floats, time: Floats, dt: float, uniform: Floats
+    ) -> Floats:
+        changes = uniform[:, 0] < -np.expm1(-dt / self.every)
+        load = self.most * np.maximum(0.0, 2 * uniform[:, 1] - 1)
+        return np.where(changes, base + load, last)
+
+
+@dataclass(frozen=True, slots=True)
 class Sag(Process):
     """Falls from the base by a share, as a battery or a warming motor does."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from realworthy.gap import Gap
 from realworthy.gap.measure import measure_recording
 from realworthy.identification.calibration import Calibration, Outcome
+from realworthy.identification.methods import to_words
 from realworthy.identification.weighing import describe_correlations
 from realworthy.parameters import GaussianBelief
 from realworthy.reports.gap_view import GapView
@@ -41,7 +42,8 @@ def write_calibration(
         command="calibrate",
         title=calibration.original.name,
         subtitle=f"fitted to {Number(calibration.fitted_seconds, 's')} of "
-        f"{fitted} recording{'' if fitted == 1 else 's'}",
+        f"{fitted} recording{'' if fitted == 1 else 's'} "
+        f"by {to_words(calibration.method)}",
         warnings=calibration.warnings,
         tone=_TONES[calibration.outcome],
         verdict=_VERDICTS[calibration.outcome],

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from realworthy.gap import Gap, RecordingGap
+from realworthy.gap import Gap, RecordingGap, RepeatGap, measure_repeats
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.gap.measure import is_finger
 from realworthy.reports.numbers import Number, Span
@@ -16,7 +16,7 @@ from realworthy.reports.plots import Plot, draw_horizons, draw_joints
 from realworthy.reports.replay import Replay, build_replay
 from realworthy.reports.tables import Table, Tile
 from realworthy.reports.units import find_units, join_units, to_torque_unit
-from realworthy.reports.words import describe_effects, gather_remarks
+from realworthy.reports.words import describe_effects, describe_horizons, gather_remarks
 
 _OVERLAY_COUNT, _ROW_COUNT = 4, 96
 """Recordings drawn at most, and their joints in all: a page must stay small."""
@@ -171,6 +171,38 @@ class GapView:
             columns=tuple(columns),
             rows=tuple(rows),
         )
+
+    @cached_property
+    def repeats(self) -> tuple[RepeatGap, ...]:
+        """Of the twin as it is."""
+        return measure_repeats(self.gap.recordings)
+
+    @cached_property
+    def repeat_table(self) -> Table:
+        return Table(
+            caption="Root mean square errors over the same rows",
+            columns=(
+                "repeat_group",
+                "recordings",
+                "robot from itself",
+                "twin",
+                "ratio",
+            ),
+            rows=tuple(
+                (
+                    one.group,
+                    Number(one.count),
+                    Number(one.robot_error, self.unit),
+                    Number(one.twin_error, self.unit),
+                    Number(one.error_ratio, "×"),
+                )
+                for one in self.repeats
+            ),
+        )
+
+    @cached_property
+    def repeat_remarks(self) -> list[str]:
+        return [f"{one.group}: {describe_horizons(one)}" for one in self.repeats]
 
     @cached_property
     def remarks(self) -> list[str]:

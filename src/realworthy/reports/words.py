@@ -1,9 +1,10 @@
 """Findings in plain words, for pages and for the terminal."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from realworthy.gap import RecordingGap
+from realworthy.gap import RecordingGap, RepeatGap
 
 if TYPE_CHECKING:
     from realworthy.diagnosis.diagnosis import Alternative, CauseKind, Change, Verdict
@@ -168,3 +169,28 @@ def gather_remarks(recordings: Sequence[RecordingGap]) -> list[str]:
 
 def _locate(what: str, joints: Sequence[str]) -> str:
     return f"{what} of {', '.join(joints)}" if joints else what
+
+
+def describe_horizons(one: RepeatGap) -> str:
+    """When repeats and replays leave the first recording, and ρ; or why there is none.
+
+    Ends in a full stop.
+    """
+    if one.horizons is None:
+        return one.note
+    robot, twin = one.horizons.real_real, one.horizons.sim_real
+    left = [
+        f"after {m.time:.3g} s" if math.isfinite(m.time) else "never"
+        for m in (robot, twin)
+    ]
+    low, high = one.horizons.interval
+    least = "at least " if one.horizons.is_lower_bound else ""
+    told = (
+        f"errors grow e-fold in {1 / one.rate:.2g} s; " if one.rate else ""
+    ) + f"the robot leaves its own motion {left[0]}, the twin {left[1]}: "
+    if one.horizons.verdict == "not_distinguishable":
+        return f"{told}its own scatter hides the twin's error, whatever that is."
+    return (
+        f"{told}the twin's error is {least}ρ = {one.horizons.ratio:.3g} times the "
+        f"robot's own scatter ({low:.3g} … {high:.3g})."
+    )

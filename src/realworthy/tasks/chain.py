@@ -1,5 +1,6 @@
 """The joints between a robot's fixed base and its tip: where it reaches, and how."""
 
+from functools import cached_property
 from itertools import islice
 
 import mujoco
@@ -64,7 +65,11 @@ class Chain:
 
     def is_free(self, pose: Floats) -> bool:
         """Whether nothing touches anything in a pose that it does not at home."""
-        return self._touch(pose) <= self._touch(self.home)
+        return self._touch(pose) <= self._home_contacts
+
+    @cached_property
+    def _home_contacts(self) -> int:
+        return self._touch(self.home)
 
     def draw_poses(self, draws: Draws, count: int, share: float = 0.9) -> Floats:
         """(count, joints) within a share of the joints' ranges, about their middle."""
@@ -126,7 +131,8 @@ class Chain:
     def _touch(self, pose: Floats) -> int:
         """How many contacts there are."""
         self._data.qpos[self._places] = pose
-        mujoco.mj_fwdPosition(self.model, self._data)
+        mujoco.mj_kinematics(self.model, self._data)
+        mujoco.mj_collision(self.model, self._data)
         return int(self._data.ncon)
 
 

@@ -26,7 +26,7 @@ def build_contract(worlds: TaskWorlds) -> Contract:
     lines = {line.signal: line for line in describe_commands(bound)}
     moved = [lines[name] for name in task.action.commands]
     kinds: set[CommandKind] = {line.kind for line in moved}
-    still = [x for x in lines.values() if x not in moved and x.kind in kinds]
+    still = [x for x in lines.values() if x not in moved]
     joints = _list_joints(worlds, [*moved, *still])
     if len(kinds) > 1:
         found = ", ".join(sorted(kinds))
@@ -42,7 +42,7 @@ def build_contract(worlds: TaskWorlds) -> Contract:
         period=worlds.period,
         substeps=worlds.simulator.substeps,
         command_kind=kinds.pop(),
-        gains=_list_gains(worlds, [*moved, *still]),
+        gains=_list_resting_gains(worlds, still) | _list_gains(worlds, moved),
         resting=_list_resting(worlds, still),
         limits=_list_limits(worlds, joints),
         inputs={
@@ -83,6 +83,24 @@ def _list_joints(worlds: TaskWorlds, moved: list[CommandLine]) -> tuple[str, ...
 def _list_gains(worlds: TaskWorlds, moved: list[CommandLine]) -> dict[str, DriveGains]:
     found = {find_owner(x): find_gains(worlds.task.twin, x) for x in moved}
     return {owner: gains for owner, gains in found.items() if gains is not None}
+
+
+def _list_resting_gains(
+    worlds: TaskWorlds, still: list[CommandLine]
+) -> dict[str, DriveGains]:
+    """Of drives that rest: the twin's, or those that a native actuator has.
+
+    A gripper's servo may scale its command, so that its kp is no factor of that.
+    """
+    model, found = worlds.bound.model, {}
+    for line in still:
+        gains = find_gains(worlds.task.twin, line)
+        if gains is None:
+            actuator = model.actuator(find_owner(line)).id
+            kp, kd = (-float(x) for x in model.actuator_biasprm[actuator, 1:3])
+            gains = DriveGains(kp=max(kp, 0.0), kd=max(kd, 0.0))
+        found[find_owner(line)] = gains
+    return found
 
 
 def _list_resting(worlds: TaskWorlds, still: list[CommandLine]) -> dict[str, float]:

@@ -1,55 +1,107 @@
-"""Fits other quadrupeds for `QuadrupedVelocity`: feet that feel, servos, a floor."""
+"""What a task adds to a twin, in simulation, where the model lacks it.
+
+A floor, feet that feel, servos where motors take torques, and a home pose. What a twin
+has stays as it is, unless its roles choose otherwise; a fitted twin is fitted again
+without a change.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import mujoco
+import numpy as np
 
-from realworthy.errors import RealworthyError
+from realworthy.errors import UnknownName
+from realworthy.tasks.servos import add_servos
 from realworthy.twins import Twin
+from realworthy.twins.roles import Foot
+from realworthy.twins.sources import compile_spec
 
-_LEGS = ("FL", "FR", "RL", "RR")
-_MARGIN = 1.3
-"""Size of a foot's touch site over that of the foot: contacts lie inside it."""
+_HOME = "home"
 
 
-def fit_quadruped(twin: Twin, *, kp: float = 40.0, kd: float = 1.0) -> Twin:
-    """The twin with what it lacks; what it has stays as it is.
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A twin with what it lacked, and a line for each thing that was added."""
 
-    Added are a floor; a site `<leg>_foot` and a touch sensor at each foot, which must
-    be a sphere named `<leg>` or `<leg>_foot`; and position servos in place of motors,
-    with gains `kp` [N·m/rad], `kd` [N·m·s/rad] and the motors' limits. It then stands
-    in its first keyframe. No file holds such a twin.
-    """
+    twin: Twin
+    added: tuple[str, ...] = ()
+
+    def add(self, edit: Callable[[mujoco.MjSpec], object], line: str) -> "Fitted":
+        return Fitted(self.twin.fitted(edit), (*self.added, line))
+
+
+def fit_home(twin: Twin) -> Fitted:
+    """At home as its roles choose."""
+    choice, fitted = twin.role_choices.home, Fitted(twin)
+    keys = [key.name for key in twin.base_spec.keys]
+    if not choice or choice == _HOME == twin.roles.home.value:
+        return fitted
+    if choice not in keys:
+        raise UnknownName("keyframe", choice, keys, owner=twin.owner)
 
     def edit(spec: mujoco.MjSpec) -> None:
-        _add_floor(spec)
-        for leg in _LEGS:
-            _add_foot(spec, leg, twin)
-        _add_servos(spec, kp, kd, twin)
+        chosen, first = spec.key(choice), spec.key(_HOME) or spec.keys[0]
+        for name in ("qpos", "qvel", "ctrl"):
+            setattr(first, name, getattr(chosen, name))
 
-    return twin.edited(edit)
-
-
-def _add_floor(spec: mujoco.MjSpec) -> None:
-    plane = mujoco.mjtGeom.mjGEOM_PLANE
-    if not any(geom.type == plane for geom in spec.worldbody.geoms):
-        spec.worldbody.add_geom(name="floor", type=plane, size=[0, 0, 0.1])
+    return Fitted(twin.fitted(edit))
 
 
-def _add_foot(spec: mujoco.MjSpec, leg: str, twin: Twin) -> None:
-    name = f"{leg}_foot"
-    if any(sensor.name == f"{name}_contact" for sensor in spec.sensors):
-        return
-    found = [g for g in spec.geoms if g.name in (leg, name)]
-    if not found or found[0].type != mujoco.mjtGeom.mjGEOM_SPHERE:
-        raise RealworthyError(
-            f"{twin.owner} has no sphere named '{leg}' or '{name}' for its foot.",
-            hint="Name the shape that touches the ground so.",
+def fit_walker(at_home: Fitted, feet: Sequence[Foot]) -> Fitted:
+    """A robot on feet that feel, on a floor, and that takes positions."""
+    fitted = _add_imu(_add_floor(at_home))
+    if not len(list(at_home.twin.base_spec.keys)):
+        fitted = _add_home(fitted, at_home.twin, feet)
+    missing = [foot for foot in feet if not foot.site]
+    if missing:
+        names = ", ".join(foot.body for foot in missing)
+        fitted = fitted.add(
+            lambda spec: [_add_touch(spec, foot) for foot in missing],
+            f"a touch sensor at each of {len(missing)} feet ({names})",
         )
-    foot = found[0]
-    if not any(site.name == name for site in spec.sites):
-        size = [_MARGIN * float(foot.size[0])] * 3
-        foot.parent.add_site(
-            name=name, pos=foot.pos, size=size, rgba=[0, 0, 0, 0], group=4
-        )
+    return add_servos(fitted)
+
+
+def name_site(foot: Foot) -> str:
+    """The site at a foot, with a touch sensor `<site>_contact`."""
+    return foot.site or f"{foot.place}_foot"
+
+
+def _add_floor(fitted: Fitted) -> Fitted:
+    plane, field = mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD
+    shapes = fitted.twin.spec().worldbody.geoms  # its table is among them
+    if any(shape.type in (plane, field) for shape in shapes):
+        return fitted
+
+    def edit(spec: mujoco.MjSpec) -> None:
+        taken = {shape.name for shape in spec.geoms}
+        name = "floor" if "floor" not in taken else "added_floor"
+        spec.worldbody.add_geom(name=name, type=plane, size=[0, 0, 0.1])
+
+    return fitted.add(edit, "a floor, level at height 0")
+
+
+def _add_imu(fitted: Fitted) -> Fitted:
+    """Says so: every floating base has one, see `twins/measured.py`."""
+    gyro, base = mujoco.mjtSensor.mjSENS_GYRO, fitted.twin.base
+    has = any(sensor.type == gyro for sensor in fitted.twin.base_spec.sensors)
+    if has or base is None:
+        return fitted
+    line = f"an imu at '{base.body}': gyro and orientation"
+    return Fitted(fitted.twin, (*fitted.added, line))
+
+
+def _add_touch(spec: mujoco.MjSpec, foot: Foot) -> None:
+    name, body = name_site(foot), spec.body(foot.body)
+    body.add_site(
+        name=name,
+        pos=foot.centre,
+        quat=foot.upright,
+        size=[foot.radius] * 3,
+        rgba=[0, 0, 0, 0],
+        group=4,
+    )
     spec.add_sensor(
         name=f"{name}_contact",
         type=mujoco.mjtSensor.mjSENS_TOUCH,
@@ -58,25 +110,33 @@ def _add_foot(spec: mujoco.MjSpec, leg: str, twin: Twin) -> None:
     )
 
 
-def _add_servos(spec: mujoco.MjSpec, kp: float, kd: float, twin: Twin) -> None:
-    motors = [a for a in spec.actuators if a.biastype == mujoco.mjtBias.mjBIAS_NONE]
-    if not motors:
-        return
-    if len(motors) < len(spec.actuators) or not spec.keys:
-        raise RealworthyError(
-            f"{twin.owner} has motors beside other actuators, or no keyframe.",
-            hint="Give it position servos and a home keyframe by hand.",
-        )
-    joints = {joint.name: joint for joint in spec.joints}
-    for motor in motors:
-        limit = list(motor.ctrlrange)
-        motor.set_to_position(kp=kp, kv=kd)
-        motor.forcerange = [motor.gear[0] * x for x in limit]
-        motor.ctrlrange = joints[motor.target].range
-    angles = {}
-    place = 0
-    for joint in spec.joints:
-        angles[joint.name] = place
-        place += 7 if joint.type == mujoco.mjtJoint.mjJNT_FREE else 1
-    home = spec.keys[0]
-    home.ctrl = [home.qpos[angles[motor.target]] for motor in motors]
+def _add_home(fitted: Fitted, twin: Twin, feet: Sequence[Foot]) -> Fitted:
+    """Where there is no keyframe: every joint at zero, the lowest foot on the floor."""
+    base = twin.base
+    assert base is not None
+    model = twin.compiled.model
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)  # of the zero pose
+    lows = []
+    for foot in feet:
+        body = model.body(foot.body).id
+        turn = data.xmat[body].reshape(3, 3)
+        lows.append((data.xpos[body] + turn @ np.array(foot.lowest))[2])
+    qpos = model.qpos0.copy()
+    qpos[int(model.joint(base.joint).qposadr[0]) + 2] -= min(lows)
+
+    def edit(spec: mujoco.MjSpec) -> None:
+        plain = compile_spec(spec, twin.name)
+        ctrl = [_find_rest(plain, i, qpos) for i in range(plain.nu)]
+        spec.add_key(name=_HOME, qpos=qpos, ctrl=ctrl)
+
+    return fitted.add(edit, "a home pose: every joint at zero, feet on the ground")
+
+
+def _find_rest(model: mujoco.MjModel, actuator: int, qpos: np.ndarray) -> float:
+    """Where a servo's joint is; 0 of others."""
+    is_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+    is_servo = model.actuator_biasprm[actuator, 1] < 0
+    if not (is_joint and is_servo):
+        return 0.0
+    return float(qpos[model.jnt_qposadr[model.actuator_trnid[actuator, 0]]])

@@ -6,16 +6,17 @@ from two published sets, mjlab's for velocities and MuJoCo Playground's for the 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
-from realworthy.errors import RealworthyError
 from realworthy.parameters import IndependentBelief, Marginal, Uniform
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.failures import Failure
+from realworthy.tasks.fitting import Fitted, fit_home, fit_walker, name_site
 from realworthy.tasks.legged import (
     Base,
     BaseMotion,
@@ -23,8 +24,9 @@ from realworthy.tasks.legged import (
     Feet,
     VelocityCommands,
     require_base,
+    require_legs,
 )
-from realworthy.tasks.mirrors import Reflection, Swap
+from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.stance import Beginning, Stance, read_stance
@@ -32,12 +34,13 @@ from realworthy.tasks.task import Input, Start, Task
 from realworthy.tasks.terrain import Terrain, TerrainSettings, Walkers, reflect_scan
 from realworthy.tasks.walking import WalkTally
 from realworthy.twins import Twin, load_twin
+from realworthy.twins.roles import Foot
 
-LEGS = ("FL", "FR", "RL", "RR")
-FEET = tuple(f"{leg}_foot" for leg in LEGS)
-_SIGMA = {"hip": 0.3, "thigh": 0.4, "calf": 0.6}
-"""[rad] from home that a joint may be without much loss of `pose`."""
-_OTHER_SIDE = {"FL": "FR", "FR": "FL", "RL": "RR", "RR": "RL"}
+_SIGMA = (0.3, 0.4, 0.6)
+"""[rad] from home that a leg's joints may be without much loss of `pose`: those at the
+trunk, at the thigh and further down."""
+_OTHER_SIDE = (1, 0, 3, 2)
+"""Places of the feet in the mirror: front left, front right, rear left, rear right."""
 _LEVEL = math.cos(math.radians(70))
 """Cosine of the largest tilt."""
 _SOFT = 0.9
@@ -68,9 +71,10 @@ class QuadrupedSettings:
 class QuadrupedVelocity(Task):
     """Velocity tracking.
 
-    A twin needs a free base; twelve joints with position input, whose names hold a leg
-    (FL, FR, RL, RR) and a part (hip, thigh, calf); and at each foot a site `<leg>_foot`
-    with a touch sensor `<leg>_foot_contact`. `fit_quadruped` adds what others lack.
+    A twin needs a free base with four legs of two joints or more, which are driven.
+    What else it lacks, a floor, feet that feel, position servos, is added, and `added`
+    says so.
+    Joints that are no leg's, such as an arm's, stay at home.
     """
 
     name = "quadruped"
@@ -100,13 +104,16 @@ class QuadrupedVelocity(Task):
         self, twin: Twin | None = None, *, settings: QuadrupedSettings | None = None
     ) -> None:
         self.settings = s = settings or QuadrupedSettings()
-        self.twin = twin or load_twin("quadruped")
+        feet, fitted = self._fit(twin or load_twin("quadruped"))
+        self.twin, self.added = fitted.twin, fitted.added
+        self._sites = tuple(name_site(foot) for foot in feet)
         self.terrain = None if s.terrain is None else Terrain(s.terrain)
         if self.terrain is not None:
             self.twin = self.terrain.add_to(self.twin)
         self.seconds = s.seconds
-        self.stance = read_stance(self.twin)
-        self._parts = [_find_part(joint, self.twin) for joint in self.stance.joints]
+        legs = {joint: i for foot in feet for i, joint in enumerate(foot.joints)}
+        self.stance = read_stance(self.twin, legs)
+        self._places = [legs[joint] for joint in self.stance.joints]
         c = s.commands
         self.inputs = (
             Input("command.forward", -c.forward, c.forward, "m/s"),
@@ -114,12 +121,25 @@ class QuadrupedVelocity(Task):
             Input("command.turn", -c.turn, c.turn, "rad/s"),
         )
         self.terms = self.stance.build_terms(self.inputs)
-        self.action = self.stance.build_action(s.action_scale, s.action_clip)
-        self.reflection = _reflect(self.stance, with_scan=self.terrain is not None)
+        self.action = self.stance.build_action(
+            self.twin.role_choices.action_scale or s.action_scale, s.action_clip
+        )
+        self.reflection = _reflect(
+            self.stance, self._image, with_scan=self.terrain is not None
+        )
+
+    def _fit(self, twin: Twin) -> tuple[tuple[Foot, ...], Fitted]:
+        """Its feet, and the twin with what it lacked."""
+        at_home = fit_home(twin)
+        roles = at_home.twin.roles
+        self.parts = {"trunk": roles.trunk, "feet": roles.feet, "home": roles.home}
+        feet = require_legs(at_home.twin, 4, least_joints=2)
+        self._image = roles.mirror_image
+        return feet, fit_walker(at_home, feet)
 
     def prepare(self, scene: Scene) -> None:
         stance, device = self.stance, scene.device
-        self.base, self.feet = Base(scene), Feet(scene, FEET)
+        self.base, self.feet = Base(scene), Feet(scene, self._sites)
         self.commands = VelocityCommands(scene, self.settings.commands)
         self.tally = WalkTally(scene)
         self.walkers = None if self.terrain is None else Walkers(scene, self.terrain)
@@ -127,7 +147,7 @@ class QuadrupedVelocity(Task):
         self._joints, _ = scene.find_joints(stance.joints)
         self._torques = scene.find(*(f"{joint}.torque" for joint in stance.joints))
         self._home = torch.tensor(stance.angles, device=device)
-        sigma = [_SIGMA[part] for _, part in self._parts]
+        sigma = [_SIGMA[min(place, len(_SIGMA) - 1)] for place in self._places]
         self._sigma = torch.tensor(sigma, device=device)
         low, high = torch.tensor([stance.lower, stance.upper], device=device)
         self._middle, self._reach = (low + high) / 2, _SOFT * (high - low) / 2
@@ -262,33 +282,22 @@ def quadruped_randomization(
     )
 
 
-def _reflect(stance: Stance, *, with_scan: bool) -> Reflection:
-    """Left and right exchanged; hips turn the other way. The imu looks ahead."""
-    swaps: dict[str, Swap] = {}
-    stems = (command.removesuffix(".command") for command in stance.commands)
-    for name in (*stance.joints, *stems):
-        leg = next(leg for leg in LEGS if leg in name)
-        factor = -1.0 if "hip" in name else 1.0
-        swaps[name] = (name.replace(leg, _OTHER_SIDE[leg]), factor)
+def _reflect(
+    stance: Stance,
+    image: Mapping[str, tuple[str, float]] | None,
+    *,
+    with_scan: bool,
+) -> Reflection | None:
+    """Left and right exchanged; None where the robot's sides differ."""
+    swaps = stance.find_swaps(image)
+    if swaps is None:
+        return None
     turned = [f"{stance.gyro}.x", f"{stance.gyro}.z", "command.left", "command.turn"]
     velocity = [(0, 1.0), (1, -1.0), (2, 1.0)]
-    feet = [(4 + LEGS.index(_OTHER_SIDE[leg]), 1.0) for leg in LEGS]
+    feet = [(4 + place, 1.0) for place in _OTHER_SIDE]
     scan = reflect_scan(8) if with_scan else []
     return Reflection(
         joints=swaps,
         signals={name: (name, -1.0) for name in turned},
         privileged=(*velocity, (3, 1.0), *feet, *scan),
     )
-
-
-def _find_part(joint: str, twin: Twin) -> tuple[str, str]:
-    """Leg and part of a joint, from its name."""
-    leg = next((leg for leg in LEGS if leg in joint), None)
-    part = next((part for part in _SIGMA if part in joint), None)
-    if leg is None or part is None:
-        raise RealworthyError(
-            f"Joint '{joint}' of {twin.owner} is no joint of a quadruped's leg.",
-            hint=f"Names should hold one of {', '.join(LEGS)} and one of "
-            f"{', '.join(_SIGMA)}, such as FL_thigh.",
-        )
-    return leg, part

@@ -15,12 +15,15 @@ from realworthy.policies.action import ActionMap, Bound
 from realworthy.policies.terms import Linear, Term
 from realworthy.tasks.chain import Chain
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.fitting import fit_home
 from realworthy.tasks.gains import find_gains
 from realworthy.tasks.scene import Scene
+from realworthy.tasks.servos import add_servos
 from realworthy.tasks.task import Controller, Input, Start, Task
 from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.commands import CommandLine
 from realworthy.twins.layout import Layout
+from realworthy.twins.roles import MissingPart, Part
 
 _POOL = 2048
 """Goals that are drawn from."""
@@ -40,6 +43,7 @@ _SMOOTHING = 0.3
 """α of actions: a step of 20 ms goes this part of the way to a new one."""
 _SPEED = 2.0
 """[rad/s or m/s] that a joint should reach where no datasheet says more."""
+_CHOOSE = "Where the model has a point to bring somewhere, say so: --role tip=SITE"
 _AXES = ("x", "y", "z")
 
 
@@ -58,14 +62,16 @@ class Reach(Task):
         {"far": 1.0, "near": 1.0, "there": 5.0, "action_rate": 0.6, "slow": 1e-4}
     )
 
-    tip = "gripper"
-    """A site of the twin, or else a body, where nobody says another."""
+    tip = ""
+    """A site of the twin, or else a body; empty: the twin's role of that name."""
 
     def __init__(self, twin: Twin | None = None, *, tip: str | None = None) -> None:
         """`tip` is a site of the twin, or else a body."""
-        self.twin = twin or load_twin("arm")
-        tip = tip or self.tip
-        self._chain = chain = Chain(bind(self.twin), tip)
+        at_home = fit_home(twin or load_twin("arm"))
+        tip = self._choose_tip(at_home.twin, tip or "")
+        fitted = add_servos(at_home)
+        self.twin, self.added = fitted.twin, fitted.added
+        self.chain = chain = Chain(bind(self.twin), tip)
         lines = chain.lines
         if not 2 <= len(lines) <= 7:
             raise RealworthyError(
@@ -104,8 +110,19 @@ class Reach(Task):
             for i, name in enumerate(goal)
         )
 
+    def _choose_tip(self, twin: Twin, asked: str) -> str:
+        """As asked, else as the twin's roles choose, else the task's or proposed."""
+        roles = twin.roles
+        part = roles.tip
+        if asked or (self.tip and not twin.role_choices.tip):
+            part = Part(asked or self.tip, "the task names it")
+        self.parts = {"tip": part, "gripper": roles.gripper, "home": roles.home}
+        if part.value is None:
+            raise MissingPart(twin.owner, "tip", part.reason, _CHOOSE)
+        return part.value
+
     def prepare(self, scene: Scene) -> None:
-        chain = self._chain
+        chain = self.chain
         names = [str(line.joint) for line in chain.lines]
         self._places, self._dofs = scene.find_joints(names)
         to = {"dtype": torch.float32, "device": scene.device}
@@ -150,8 +167,8 @@ class Reach(Task):
 
     def locate_tip(self, scene: Scene) -> Tensor:
         """(worlds, 3) [m] of the tip in the frame of the base."""
-        places = scene.array("site_xpos" if self._chain.is_site else "xpos")
-        return (places[:, self._chain.tip] - self._origin) @ self._turn
+        places = scene.array("site_xpos" if self.chain.is_site else "xpos")
+        return (places[:, self.chain.tip] - self._origin) @ self._turn
 
     def measure_miss(self, scene: Scene) -> Tensor:
         """(worlds,) [m] from the tip to the goal."""
@@ -172,7 +189,7 @@ class Reach(Task):
         def act(scene: Scene) -> Tensor:
             is_new = (self.goal != goal).any(dim=1)
             for world in is_new.nonzero()[:, 0].tolist():
-                found = self._chain.solve(self.goal[world].cpu().double().numpy())
+                found = self.chain.solve(self.goal[world].cpu().double().numpy())
                 pose[world] = torch.tensor(found, dtype=torch.float32)
             goal.copy_(self.goal)
             error = pose - scene.qpos[:, self._places]

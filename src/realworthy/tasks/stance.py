@@ -1,9 +1,11 @@
 """The pose that a legged robot stands in, and what is made of it: terms, actions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import mujoco
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,10 +15,13 @@ from realworthy.policies.terms import Gravity, Linear, Term
 from realworthy.tasks.legged import require_base
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.task import Input, Start
-from realworthy.twins import Twin, bind
+from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
-from realworthy.twins.measured import signal_names
+from realworthy.twins.measured import command_names
+
+_SAME = 1e-9
+"""[rad], or of a quaternion: a difference that rounding makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,29 @@ class Stance:
             clip=clip,
         )
 
+    def find_swaps(
+        self, image: Mapping[str, tuple[str, float]] | None
+    ) -> dict[str, tuple[str, float]] | None:
+        """Joints and commands → what takes their place in the mirror, and its sign.
+
+        `image` is the robot's own; None where its sides differ, at home as well.
+        """
+        if image is None or not {*self.joints} <= {*image}:
+            return None
+        stems = [command.removesuffix(".command") for command in self.commands]
+        places = {joint: i for i, joint in enumerate(self.joints)}
+        swaps = {}
+        for i, joint in enumerate(self.joints):
+            partner, sign = image[joint]
+            if partner not in places:
+                return None
+            k = places[partner]
+            for values in (self.angles, self.targets):
+                if abs(values[i] - sign * values[k]) > _SAME:
+                    return None
+            swaps[joint], swaps[stems[i]] = (partner, sign), (stems[k], sign)
+        return swaps
+
 
 class Beginning:
     """Starts episodes near the stance, whichever way it looks."""
@@ -99,47 +127,61 @@ class Beginning:
         return Start(qpos, qvel)
 
 
-def read_stance(twin: Twin) -> Stance:
-    """The stance of a twin, from its home keyframe."""
+def read_stance(twin: Twin, legs: Collection[str] = ()) -> Stance:
+    """The stance of a twin, from its home keyframe; of the joints `legs`, if given."""
     bound = bind(twin)
     model, layout = bound.model, Layout(bound)
-    lines = describe_commands(bound)
+    lines = [x for x in describe_commands(bound) if not legs or x.joint in legs]
     bad = [line.signal for line in lines if line.kind != "position" or not line.joint]
     if bad:
         raise RealworthyError(
             f"Legged tasks command joints' positions, but {twin.owner} has "
             f"'{bad[0]}', which is no position of a joint.",
-            hint="Take a legged robot's twin, with position servos; "
-            "`fitting.fit_quadruped` gives them to some.",
+            hint="Give its joints position servos; torque motors get them anyway.",
         )
     joints = tuple(str(line.joint) for line in lines)
+    order = command_names(model)
+    places = [order.index(line.signal) for line in lines]
     joint = model.joint(require_base(twin).joint)
     qpos, told = (bound.compiled.own[f"own.initial_{x}"] for x in ("qpos", "ctrl"))
     ends = layout.joint_ranges()
-    signals = signal_names(model)
     return Stance(
         joints=joints,
         commands=tuple(line.signal for line in lines),
         angles=tuple(float(qpos[layout.joint(joint)[0]]) for joint in joints),
-        targets=tuple(float(x) for x in told),
+        targets=tuple(float(told[i]) for i in places),
         lower=tuple(ends[joint][0] for joint in joints),
         upper=tuple(ends[joint][1] for joint in joints),
         height=float(qpos[joint.qposadr[0] + 2]),
-        gyro=_find_sensor(signals, "gyro", twin),
-        orientation=_find_sensor(signals, "orientation", twin),
+        gyro=_find_sensor(bound, "gyro"),
+        orientation=_find_sensor(bound, "orientation"),
     )
 
 
-def _find_sensor(signals: Sequence[str], kind: str, twin: Twin) -> str:
-    """The first sensor of a kind: the robot's own come before those of its base."""
-    for signal in signals:
-        sensor = signal.rpartition(".")[0]
-        if sensor.endswith(kind):
-            return sensor
+def _find_sensor(bound: BoundTwin, kind: str) -> str:
+    """The first sensor of a kind: the robot's own come before those of its base.
+
+    It measures in the base's own axes, so that x is ahead.
+    """
+    model = bound.model
+    base = model.body(require_base(bound.twin).body).id
+    for i in range(model.nsensor):
+        name = model.sensor(i).name
+        if name.endswith(kind) and _is_aligned(model, i, base):
+            return name
     raise RealworthyError(
-        f"{twin.owner} measures no {kind}.",
+        f"{bound.twin.owner} measures no {kind} in the axes of its base.",
         hint="Legged tasks need a floating base, or an imu.",
     )
+
+
+def _is_aligned(model: mujoco.MjModel, sensor: int, base: int) -> bool:
+    """Whether a sensor sits on a body and has its axes."""
+    kind, owner = int(model.sensor_objtype[sensor]), int(model.sensor_objid[sensor])
+    if kind == mujoco.mjtObj.mjOBJ_SITE:
+        turned = np.abs(model.site_quat[owner, 1:]).max() > _SAME
+        return bool(model.site_bodyid[owner] == base and not turned)
+    return kind == mujoco.mjtObj.mjOBJ_XBODY and owner == base
 
 
 def _spell(sensor: str, axes: str) -> tuple[str, ...]:

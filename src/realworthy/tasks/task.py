@@ -16,6 +16,7 @@ from realworthy.tasks.chance import Chance
 from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.scene import Scene
 from realworthy.twins import Twin
+from realworthy.twins.roles import Part
 
 Controller: TypeAlias = Callable[[Scene], Tensor]
 """(worlds, action_width) actions from the truth: a reference, not a policy."""
@@ -51,6 +52,10 @@ class Task(ABC):
 
     name: str
     twin: Twin
+    added: tuple[str, ...] = ()
+    """What the task added to the twin in simulation, a line each."""
+    parts: Mapping[str, Part[object]] = MappingProxyType({})
+    """Role → what has it in this task, and why."""
     period: float
     """[s] of one control step."""
     seconds: float

@@ -18,6 +18,7 @@ from realworthy.errors import (
     find_nearest,
 )
 from realworthy.parameters.files import BeliefText
+from realworthy.robots.roles import RoleChoices
 from realworthy.twins.inspection import Datasheet
 from realworthy.twins.networks import load_network
 from realworthy.twins.sources import (
@@ -61,6 +62,9 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     belief: BeliefText | None = None
     """What a calibration left; without one, moderate ranges around the nominals."""
     provenance: Provenance | None = None
+    roles: RoleChoices = RoleChoices()
+    """Parts for tasks, where those proposed are not the ones meant: `realworthy show
+    tasks --twin`."""
     residual: str = ""
     """A learned force that was fitted on this twin: a `*.residual.yaml`, relative to
     this file."""
@@ -146,6 +150,7 @@ def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
         parameters=dict(twin.parameters),
         belief=twin.belief_text,
         provenance=twin.provenance,
+        roles=twin.role_choices,
         residual=_relate(twin.folder / twin.residual_file, path.parent)
         if twin.residual
         else "",
@@ -187,6 +192,7 @@ def _from_file(path: Path) -> Twin:
         parameters={**(base.parameters if base else {}), **file.parameters},
         belief_text=file.belief,
         provenance=file.provenance,
+        role_choices=base.role_choices.merge(file.roles) if base else file.roles,
     )
     return replace(_check(twin, file, path), reference=str(path))
 

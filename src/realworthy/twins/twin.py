@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import mujoco
@@ -17,6 +18,7 @@ from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief, Parameter, ParameterSpace
 from realworthy.parameters.files import BeliefText, from_text, to_text
 from realworthy.residuals import BadResidual, Residual, load_residual
+from realworthy.robots.roles import RoleChoices
 from realworthy.twins.compiled import Compiled
 from realworthy.twins.floating import (
     FREE,
@@ -29,6 +31,9 @@ from realworthy.twins.floating import (
 )
 from realworthy.twins.inspection import Datasheet
 from realworthy.twins.networks import DriveNetwork
+
+if TYPE_CHECKING:
+    from realworthy.twins.roles import Roles
 
 RESIDUAL_LEFT_OUT = (
     "The twin's residual was left out: it makes up for what is looked for here."
@@ -59,6 +64,8 @@ class Provenance(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
 
     parent: str = ""
     """The twin that was calibrated."""
+    method: str = ""
+    """The search that found its numbers, such as `least_squares`."""
     created: str = ""
     """When, as ISO 8601."""
     versions: dict[str, str] = {}
@@ -97,6 +104,8 @@ class Twin:
     parameters: Mapping[str, ParameterText] = field(default_factory=dict)
     belief_text: BeliefText | None = None
     provenance: Provenance | None = None
+    role_choices: RoleChoices = field(default_factory=RoleChoices)
+    """Parts whose role was chosen; `roles` proposes the others."""
     residual: Residual | None = None
     """A learned force that the model lacks, within its envelope."""
     residual_file: str = ""
@@ -131,6 +140,13 @@ class Twin:
         """Base and objects, with the reason."""
         joints = [actuator.joint for actuator in self.actuators.values()]
         return find_floating(self.base_spec, joints, self.base_choice, owner=self.owner)
+
+    @cached_property
+    def roles(self) -> "Roles":
+        """Which part of the robot does what, with reasons."""
+        from realworthy.twins.roles import Roles
+
+        return Roles(self)
 
     @property
     def fingerprint(self) -> str:
@@ -212,6 +228,15 @@ class Twin:
         changed = replace(self, base_spec=spec, base_choice=choice)
         _ = changed.floating  # a body that does not float is refused here
         return changed
+
+    def with_roles(self, choices: RoleChoices) -> "Twin":
+        """The same twin with other parts chosen for some roles."""
+        moved = self.with_base(choices.trunk) if choices.trunk else self
+        return replace(moved, role_choices=self.role_choices.merge(choices))
+
+    def fitted(self, edit: Callable[[mujoco.MjSpec], object]) -> "Twin":
+        """The same twin with what a task adds; loaded again, the task adds it again."""
+        return replace(self.edited(edit), reference=self.reference)
 
     def hung(self) -> "Twin":
         """The same twin, its floating base held still above the floor's reach."""

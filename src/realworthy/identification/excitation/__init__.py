@@ -14,6 +14,7 @@ from realworthy.identification.excitation.information import Forecast
 from realworthy.identification.excitation.limits import LimitSettings, find_limits
 from realworthy.identification.excitation.loop import (
     Campaign,
+    Round,
     Status,
     identify_actively,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "ExcitationSettings",
     "Forecast",
     "LimitSettings",
+    "Round",
     "Status",
     "excite",
     "find_limits",

@@ -21,7 +21,7 @@ from realworthy.identification.excitation.subject import Subject, find_subject
 from realworthy.identification.fit import Fit
 from realworthy.identification.least_squares import fit_least_squares
 from realworthy.identification.problem import Problem
-from realworthy.recordings import Recording
+from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.robots.robot import Robot
 from realworthy.twins import Twin
 
@@ -39,6 +39,21 @@ class Status(enum.StrEnum):
     """Some cannot be met; `reasons` says why. The others are."""
     STOPPED = "stopped"
     """The guard stopped the robot."""
+    DECLINED = "declined"
+    """A person did not agree to a motion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """What is known after a recording was fitted."""
+
+    number: int
+    """From 1."""
+    twin: Twin = field(repr=False)
+    """With the belief of all recordings until now."""
+    fit: Fit = field(repr=False)
+    recordings: tuple[Recording, ...] = field(repr=False)
+    """All until now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +68,22 @@ class Campaign:
     excitations: tuple[Excitation, ...] = field(repr=False)
     recordings: tuple[Recording, ...] = field(repr=False)
     """All, also that of a motion which a guard stopped; no fit has that one."""
+    twin: Twin = field(repr=False)
+    """With the belief of all that was fitted; as it was where nothing was."""
+    braked: int = 0
+    """Steps in which the robot braked by itself; fits leave them out."""
+
+    @property
+    def robot_seconds(self) -> float:
+        """[s] of motion that was recorded, the way to its beginning left out."""
+        return sum(recording.duration for recording in self.recordings)
 
     def to_words(self) -> str:
         """The verdict in one line per reason."""
         if self.status is Status.REACHED:
             return f"reached, with {len(self.recordings)} recordings"
-        if self.status is Status.STOPPED:
-            return f"stopped: {self.reasons['robot']}"
+        if self.status in (Status.STOPPED, Status.DECLINED):
+            return f"{self.status}: {self.reasons['robot']}"
         return "\n".join(
             f"unreachable: these recordings cannot show {name} because {reason}"
             for name, reason in self.reasons.items()
@@ -68,6 +92,8 @@ class Campaign:
 
 Told = Callable[[str], None]
 """Called with a line on what is being done."""
+Agree = Callable[[int, Excitation], bool]
+"""Asks a person whether the robot may play the motion of a round, counted from 1."""
 
 
 def identify_actively(
@@ -81,13 +107,18 @@ def identify_actively(
     limits: LimitSettings | None = None,
     settings: ExcitationSettings | None = None,
     told: Told | None = None,
+    agree: Agree | None = None,
+    after: Callable[[Round], None] | None = None,
     folder: Path | None = None,
+    overwrite: bool = False,
 ) -> Campaign:
     """Designs, records and refits until every `sd` (by name, in units) is met.
 
     With a `folder` each recording is on the disk while it is made, and stays there as
     `round_1.npz` … when this returns or raises. A number is given up when not even all
     rounds that are left, with the best motion at hand, would tell it well enough.
+    `agree` is asked before each motion; None goes on without asking. `after` gets what
+    is known as soon as a recording is fitted.
     """
     if not sd:
         raise RealworthyError(
@@ -105,6 +136,19 @@ def identify_actively(
     fit: Fit | None = None
     reasons: dict[str, str] = {}
     believed = twin
+    braked = 0
+
+    def conclude(status: Status) -> Campaign:
+        return Campaign(
+            status=status,
+            reasons=reasons,
+            fit=fit,
+            excitations=tuple(excitations),
+            recordings=tuple(recordings),
+            twin=believed,
+            braked=braked,
+        )
+
     for number in range(rounds):
         known = None if fit is None else _invert(fit.covariance_z)
         say(f"round {number + 1}: designing a motion")
@@ -122,25 +166,35 @@ def identify_actively(
         open_ = [n for n in sd if n not in reasons and not _is_met(fit, n, sd)]
         if not open_:
             break
+        if agree is not None and not agree(number + 1, found):
+            reasons = {"robot": "the operator said no"}
+            return conclude(Status.DECLINED)
         say(f"round {number + 1}: recording, for {', '.join(open_)}")
         output = None if folder is None else folder / f"round_{number + 1}.npz"
-        followed = record_motion(robot, found.motion, twin, output=output)
+        followed = record_motion(
+            robot, found.motion, twin, output=output, overwrite=overwrite
+        )
         excitations.append(found)
+        braked += followed.braked
         if followed.reason:
             recordings.append(followed.recording)
             reasons = {"robot": followed.reason}
-            return Campaign(
-                status=Status.STOPPED,
-                reasons=reasons,
-                fit=fit,
-                excitations=tuple(excitations),
-                recordings=tuple(recordings),
-            )
+            return conclude(Status.STOPPED)
         recordings.append(followed.recording)
-        problem = Problem(twin, recordings, space)
+        usable, _ = cut_at_gaps(recordings)  # without rows in which the robot braked
+        problem = Problem(twin, usable, space)
         fit = fit_least_squares(problem, fit.e if fit else None)
         settings = _learn_noise(settings, followed.recording, fit, subject)
         believed = twin.with_belief(fit.belief)
+        if after is not None:
+            after(
+                Round(
+                    number=number + 1,
+                    twin=believed,
+                    fit=fit,
+                    recordings=tuple(recordings),
+                )
+            )
         if all(_is_met(fit, name, sd) for name in sd if name not in reasons):
             break
     else:
@@ -151,13 +205,7 @@ def identify_actively(
                     f"{rounds} recordings left its sd at {fit.sd[name]:.3g}, and "
                     f"{sd[name]:.3g} was asked for"
                 )
-    return Campaign(
-        status=Status.UNREACHABLE if reasons else Status.REACHED,
-        reasons=reasons,
-        fit=fit,
-        excitations=tuple(excitations),
-        recordings=tuple(recordings),
-    )
+    return conclude(Status.UNREACHABLE if reasons else Status.REACHED)
 
 
 def _invert(covariance: Floats) -> Floats:

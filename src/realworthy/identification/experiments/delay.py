@@ -113,7 +113,7 @@ def measure_delay(recording: Recording, joint: str) -> Delay:
         for d in (0.002, 0.02)
         for w in (8.0, 25.0, 80.0)
     ]
-    best = min(tries, key=lambda found: found.cost)
+    best = min(tries, key=lambda one: one.cost)
     freedom = len(best.fun) - 3 - 2 * len(answers)
     spread = 2 * best.cost / max(1, freedom)
     covariance = spread * np.linalg.pinv(best.jac.T @ best.jac)
@@ -124,6 +124,21 @@ def measure_delay(recording: Recording, joint: str) -> Delay:
         damping_ratio=float(np.exp(best.x[2])),
         step_count=len(answers),
     )
+
+
+def trace_answers(
+    recording: Recording, joint: str, found: Delay
+) -> list[tuple[Floats, Floats]]:
+    """Of each step: [s] since it was sent, and the share of the way that was gone."""
+    position = get_signal(recording, f"{joint}.position")
+    command = get_signal(recording, f"{joint}.command")
+    traces = []
+    for t, q in _cut_answers(recording.time, position, command):
+        shape = respond(t - found.seconds, found.natural_frequency, found.damping_ratio)
+        design = np.stack([np.ones_like(t), shape], axis=1)
+        start, size = np.linalg.lstsq(design, q, rcond=None)[0]
+        traces.append((t, (q - start) / size))
+    return traces
 
 
 def respond(t: Floats, omega: float, zeta: float) -> Floats:

@@ -42,8 +42,7 @@ def drive_joint(
     bench = bench or Bench()
     info = robot.info
     column = check_command(info, joint, values, kinds)
-    with robot:
-        position = robot.read().position
+    position = read_positions(robot)
     still = np.zeros(len(info.commands))
     if info.command_kind == "position":
         for i, name in enumerate(info.commands):
@@ -63,19 +62,17 @@ def drive_joint(
     )
 
 
+def read_positions(robot: Robot) -> Floats:
+    """(joints,) where the robot stands, braking."""
+    with robot:
+        return robot.read().position
+
+
 def check_command(
     info: RobotInfo, joint: str, values: Floats, kinds: tuple[str, ...]
 ) -> int:
     """Column of the joint's command; raises where these commands cannot be sent."""
-    if joint not in info.joints:
-        owner = f"robot '{info.name}'"
-        raise UnknownName("joint", joint, info.joints, owner=owner)
-    if info.command_kind not in kinds:
-        raise RealworthyError(
-            f"This experiment sends {' or '.join(kinds)} commands; robot "
-            f"'{info.name}' takes {info.command_kind or 'several kinds of'} commands.",
-            hint="Switch its drive to that mode, or analyse a recording at hand.",
-        )
+    check_drive(info, joint, kinds)
     name = f"{joint}.command"
     if name not in info.commands:
         owner = f"robot '{info.name}'"
@@ -89,6 +86,19 @@ def check_command(
             hint="Choose a smaller span, another centre or weaker pulses.",
         )
     return column
+
+
+def check_drive(info: RobotInfo, joint: str, kinds: tuple[str, ...]) -> None:
+    """Raises where a robot lacks the joint, or takes commands of another kind."""
+    if joint not in info.joints:
+        owner = f"robot '{info.name}'"
+        raise UnknownName("joint", joint, info.joints, owner=owner)
+    if info.command_kind not in kinds:
+        raise RealworthyError(
+            f"This experiment sends {' or '.join(kinds)} commands; robot "
+            f"'{info.name}' takes {info.command_kind or 'several kinds of'} commands.",
+            hint="Switch its drive to that mode, or analyse a recording at hand.",
+        )
 
 
 def get_signal(recording: Recording, name: str) -> Floats:

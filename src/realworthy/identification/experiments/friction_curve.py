@@ -63,14 +63,18 @@ class FrictionCurve:
     """(n,) [N·m]"""
     damping: float
     """b [N·m·s/rad]"""
+    damping_sd: float
     coulomb_friction: float
     """c [N·m]"""
+    coulomb_friction_sd: float
     stribeck_friction: float
     """s − c [N·m]; 0 where speeds left out in turn are predicted as well without."""
     stribeck_velocity: float | None
     """v_s [rad/s]"""
     breakaway: tuple[float, float]
     """[N·m] between which joints at rest gave way."""
+    servo_kp: float
+    """[N·m/rad] of the drive, as the recording tells it; 0 where it is no servo."""
     warnings: tuple[str, ...]
 
 
@@ -107,7 +111,7 @@ def measure_friction_curve(recording: Recording, joint: str) -> FrictionCurve:
     torque = get_signal(recording, f"{joint}.torque")
     command = get_signal(recording, f"{joint}.command")
     ramps = _find_ramps(recording.time, command)
-    torque = _average_stairs(recording.time, position, torque, command)
+    torque, servo_kp = _average_stairs(recording.time, position, torque, command)
     points, unsteady = _solve(recording.time, position, torque, ramps)
     if len(points) < _FEWEST:
         raise BadRecording(
@@ -117,6 +121,7 @@ def measure_friction_curve(recording: Recording, joint: str) -> FrictionCurve:
         )
     speed, friction, sd = np.array(points).T
     law, warnings = _choose_law(speed, friction, sd)
+    spread = _spread(law, speed, friction, sd)
     if unsteady:
         fastest = ", ".join(f"{x:.2g}" for x in sorted(set(unsteady)))
         warnings += (
@@ -128,12 +133,25 @@ def measure_friction_curve(recording: Recording, joint: str) -> FrictionCurve:
         torque=friction,
         torque_sd=sd,
         damping=law[1],
+        damping_sd=float(spread[1]),
         coulomb_friction=law[0],
+        coulomb_friction_sd=float(spread[0]),
         stribeck_friction=law[2],
         stribeck_velocity=law[3] if law[2] else None,
         breakaway=_find_breakaway(position, torque, ramps),
+        servo_kp=servo_kp,
         warnings=warnings,
     )
+
+
+def compute_friction(curve: FrictionCurve, speed: Floats) -> Floats:
+    """(n,) [N·m] of the law at speeds [rad/s] above 0."""
+    near = 0.0
+    if curve.stribeck_velocity:
+        near = curve.stribeck_friction * np.exp(
+            -((speed / curve.stribeck_velocity) ** 2)
+        )
+    return curve.coulomb_friction + curve.damping * speed + near
 
 
 def _find_ramps(time: Floats, command: Floats) -> list[tuple[slice, float]]:
@@ -152,8 +170,9 @@ def _find_ramps(time: Floats, command: Floats) -> list[tuple[slice, float]]:
 
 def _average_stairs(
     time: Floats, position: Floats, torque: Floats, command: Floats
-) -> Floats:
+) -> tuple[Floats, float]:
     """(rows,) mean torque until the next row, where the drive is a servo; else as is.
+    And its kp, or 0.
 
     The drive is held against τ_k = kp (u_{k−n} − q_k) − kd v_k for several lags n.
     """
@@ -169,7 +188,9 @@ def _average_stairs(
     jump = np.diff(command, prepend=command[0])
     jump = np.concatenate([np.zeros(lag - 1), jump[: len(jump) - lag + 1]])
     following = np.append(torque[1:], torque[-1])
-    return 0.5 * (torque + kp * jump + following) if kp > 0 else torque
+    if kp <= 0:
+        return torque, 0.0
+    return 0.5 * (torque + kp * jump + following), kp
 
 
 def _solve(
@@ -226,7 +247,7 @@ def _choose_law(
     speed: Floats, friction: Floats, sd: Floats
 ) -> tuple[tuple[float, float, float, float], tuple[str, ...]]:
     """c, b, s − c, v_s by leaving out each speed in turn; the simple one on a tie."""
-    sd = np.maximum(sd, 0.003 * np.abs(friction).max())  # no law is exact
+    sd = _widen(friction, sd)
     plain, rich = (
         np.array([_miss(speed, friction, sd, k, with_s) for k in range(len(speed))])
         for with_s in (False, True)
@@ -241,6 +262,28 @@ def _choose_law(
     if c < 0 or b < 0:
         said.append("Friction falls with speed or is negative: check signs and ramps.")
     return (c, b, s, v), tuple(said)
+
+
+def _widen(friction: Floats, sd: Floats) -> Floats:
+    """No law is exact."""
+    return np.maximum(sd, 0.003 * np.abs(friction).max())
+
+
+def _spread(
+    law: tuple[float, float, float, float], speed: Floats, friction: Floats, sd: Floats
+) -> Floats:
+    """(c, b …) standard deviations of the law, no smaller than it misses the points."""
+    c, b, s, v = law
+    sd = _widen(friction, sd)
+    bump = np.exp(-((speed / v) ** 2))
+    columns = [np.ones_like(speed), speed]
+    if s:
+        columns += [bump, s * bump * 2 * speed**2 / v**3]  # ∂/∂(s − c), ∂/∂v_s
+    design = np.stack(columns, axis=1) / sd[:, None]
+    left = (c + b * speed + s * bump - friction) / sd
+    freedom = max(1, len(speed) - len(columns))
+    scatter = max(1.0, float(left @ left) / freedom)
+    return np.sqrt(scatter * np.diag(np.linalg.pinv(design.T @ design)))
 
 
 def _miss(speed: Floats, friction: Floats, sd: Floats, k: int, rich: bool) -> float:

@@ -48,13 +48,20 @@ def record_holds(
 
     Once for every weight on the lever. Let the lever be level there.
     """
-    rate = robot.info.rate
+    values = plan_holds(position, robot.info.rate, approach=approach, hold=hold)
+    return drive_joint(robot, joint, values, ("position",), bench)
+
+
+def plan_holds(
+    position: float, rate: float, *, approach: float = 0.15, hold: float = 1.0
+) -> Floats:
+    """(steps,) goals [rad]: from below to the position and rest, past it, and back."""
     ease = 0.5 - 0.5 * np.cos(np.linspace(0, np.pi, round(hold * rate)))
     still = np.ones(round(hold * rate))
     low, high = position - approach, position + approach
-    parts = [low * ease, low + approach * ease, position * still]
+    parts = [low + approach * ease, position * still]
     parts += [position + approach * ease, high - approach * ease, position * still]
-    return drive_joint(robot, joint, np.concatenate(parts), ("position",), bench)
+    return np.concatenate(parts)
 
 
 def measure_torque_constant(
@@ -67,7 +74,7 @@ def measure_torque_constant(
             "torques were given.",
             hint="Give one known torque per recording, and two weights or more.",
         )
-    sides = np.array([_average_holds(recording, joint) for recording in recordings])
+    sides = np.array([average_holds(recording, joint) for recording in recordings])
     middle, apart = sides.mean(1), 0.5 * (sides[:, 0] - sides[:, 1])
     known = np.asarray(torques, dtype=np.float64)
     design = np.stack([known, np.ones_like(known)], axis=1)
@@ -84,7 +91,7 @@ def measure_torque_constant(
     )
 
 
-def _average_holds(recording: Recording, joint: str) -> tuple[float, float]:
+def average_holds(recording: Recording, joint: str) -> tuple[float, float]:
     """Mean current at the end of the hold from below and of that from above [A]."""
     current = get_signal(recording, f"{joint}.current")
     command = get_signal(recording, f"{joint}.command")

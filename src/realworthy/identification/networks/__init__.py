@@ -11,6 +11,11 @@ Here does not live running them: `actuators.network`, `residuals` and, in worlds
 `identification` may, and torch inside `train.py` alone. *Experimental.*
 """
 
+from realworthy.identification.networks.addition import (
+    ResidualAddition,
+    add_residual,
+    check_enough,
+)
 from realworthy.identification.networks.bench_runs import cut, follow, run_freely
 from realworthy.identification.networks.compare import (
     DriveComparison,
@@ -39,10 +44,13 @@ __all__ = [
     "LearnedDrive",
     "NetworkSettings",
     "PhysicalSettings",
+    "ResidualAddition",
     "ResidualComparison",
     "ResidualSettings",
     "RidgeSettings",
     "Score",
+    "add_residual",
+    "check_enough",
     "compare_drives",
     "compare_residual",
     "cut",
