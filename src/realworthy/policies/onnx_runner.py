@@ -38,6 +38,9 @@ class OnnxRunner(Runner):
                 self._bind(self._binding.bind_input, port, axis=0)
                 for port in ports.others
             ]
+            is_plain = len(self._vectors) == 1 and not self._others
+            self._only = self._vectors[0][0] if is_plain else None
+            """The one input of most policies."""
             self._action = self._bind(self._binding.bind_output, ports.action, axis=0)
             self._further = {
                 port.name: self._bind(self._binding.bind_output, port, axis=0)
@@ -68,7 +71,10 @@ class OnnxRunner(Runner):
 
     def run(self, observations: Floats32, *others: Floats32) -> Floats32:
         if self._batch == self._worlds:
-            self._put(observations, others)
+            if self._only is None:
+                self._put(observations, others)
+            else:
+                self._only[:] = observations
             return self._run_bound()
         for world in range(self._worlds):
             one = slice(world, world + 1)

@@ -60,9 +60,7 @@ def recall_examples(policy: "Policy") -> Inputs:
         return {name: np.zeros((2, *shape)) for name, shape in policy.inputs.items()}
     steps = len(parity.actions)
     rows = np.array(parity.observations).reshape(steps, contract.width)
-    names = [name for name in policy.inputs if name not in contract.others]
-    ends = np.cumsum([policy.inputs[name][0] for name in names])
-    found = dict(zip(names, np.split(rows, ends[:-1], axis=1), strict=True))
+    found = policy.split(rows)
     for name, image in contract.images.items():
         share = np.frombuffer(b"".join(parity.images[name]), np.uint8) / np.float32(255)
         values = image.lower + (image.upper - image.lower) * share

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -99,6 +100,15 @@ class Policy:
         vectors = [np.zeros((self.worlds, 0), np.float32), *rows.values()]
         action = self._runner.run(np.concatenate(vectors, axis=1), *others).copy()
         return action[0] if single else action
+
+    def split(
+        self, observation: NDArray[np.floating]
+    ) -> dict[str, NDArray[np.floating]]:
+        """(…, width) of all terms, by input."""
+        names = [name for name in self.inputs if name not in self._others]
+        ends = list(accumulate(self.inputs[name][0] for name in names))
+        parts = np.split(observation, ends[:-1], axis=-1) if names else []
+        return dict(zip(names, parts, strict=True))
 
     @property
     def outputs(self) -> dict[str, Floats32]:
