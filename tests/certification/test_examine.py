@@ -109,9 +109,9 @@ class Broken(Runner):
     def __init__(self, inner: Runner) -> None:
         self._inner, self._step = inner, 0
 
-    def run(self, observations: np.ndarray) -> np.ndarray:
+    def run(self, observations: np.ndarray, *others: np.ndarray) -> np.ndarray:
         self._step += 1
-        said = self._inner.run(observations)
+        said = self._inner.run(observations, *others)
         if self._step >= 3:
             said[1::2] = np.nan
         return said

@@ -19,7 +19,8 @@ from realworthy.certification.mutants import (
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Contract, Linear, Observer
 from realworthy.policies.contract import Normaliser
-from realworthy.policies.policy import Engine, is_same, measure_parity
+from realworthy.policies.parity import is_same, measure_parity
+from realworthy.policies.policy import Engine
 from realworthy.policies.terms import Turn
 from tests.certification.linear import load_linear
 from tests.policies.examples import ACTION, JOINTS, ORIENTATION, WIDTH, contract

@@ -67,7 +67,7 @@ class Told(Runner):
     def __init__(self, say: Callable[[int, np.ndarray], np.ndarray | float]) -> None:
         self._say, self.step = say, 0
 
-    def run(self, observations: Floats32) -> Floats32:
+    def run(self, observations: Floats32, *others: Floats32) -> Floats32:
         said = self._say(self.step, observations[0])
         self.step += 1
         return np.atleast_2d(np.asarray(said, dtype=np.float32))

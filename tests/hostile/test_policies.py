@@ -13,8 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 from realworthy.artefacts import save
 from realworthy.errors import BadFile
 from realworthy.policies import load_policy
+from realworthy.policies.contract import ImageInput
 from tests.policies.actors import actor, write
-from tests.policies.examples import WIDTH, contract
+from tests.policies.examples import TERMS, WIDTH, contract
 
 Nodes = list[onnx.NodeProto]
 FLOAT = TensorProto.FLOAT
@@ -96,6 +97,20 @@ def _doubled(times: int) -> Nodes:
     return [helper.make_node("Concat", [a, a], [b], axis=1) for a, b in pairwise(names)]
 
 
+def _write_seeing(folder: Path) -> Path:
+    """An image as large as a contract may have it, of which nothing is used."""
+    path, size = write_graph(folder, []), 2**20
+    model = onnx.load(path)
+    shape = (1, 1, size, size)
+    model.graph.input.append(helper.make_tensor_value_info("nose", FLOAT, shape))
+    onnx.save(model, path)
+    image = ImageInput(channels=1, height=size, width=size, camera="nose")
+    seeing = contract(parity=None, images={"nose": image}, vectors=ALL)
+    save(folder / "a.contract.yaml", seeing, overwrite=True)
+    return path
+
+
+ALL = {"obs": tuple(term.name for term in TERMS)}
 TIMES = {"times": np.array(2**62), "yes": np.array(True)}
 W = 30_000
 WIDE = {"row": np.zeros((1, W), np.float32), "col": np.zeros((W, 1), np.float32)}
@@ -134,6 +149,36 @@ GRAPHS: dict[str, tuple[Callable[[Path], Path], str]] = {
         ),
         "too many bytes",
     ),
+    "a convolution of a point, padded to terabytes": (
+        lambda f: write_graph(
+            f,
+            [
+                helper.make_node("Reshape", ["obs", "square"], ["i"]),
+                helper.make_node("Conv", ["i", "point"], ["c"], pads=[2**20] * 4),
+                helper.make_node("Flatten", ["c"], ["x"], axis=1),
+            ],
+            constants={
+                "square": np.array([1, 1, 1, WIDTH]),
+                "point": np.zeros((1, 1, 1, 1), np.float32),
+            },
+            width=(1 + 2**21) * (WIDTH + 2**21),
+        ),
+        "too many bytes",
+    ),
+    "a number gathered a billion times": (
+        lambda f: write_graph(
+            f,
+            [
+                helper.make_node("Gather", ["obs", "places"], ["g"], axis=1),
+                helper.make_node("Gather", ["g", "places"], ["h"], axis=2),
+                helper.make_node("Flatten", ["h"], ["x"], axis=1),
+            ],
+            constants={"places": np.zeros((1, W), np.int64)},
+            width=W * W,
+        ),
+        "too many bytes",
+    ),
+    "an image of terabytes": (_write_seeing, "too many bytes"),
     "a state of 4 TB": (
         lambda f: write_graph(f, [], states=(2**20, 1, 2**20)),
         "too many bytes",

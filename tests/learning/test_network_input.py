@@ -72,7 +72,7 @@ def test_groups_teach_what_one_vector_of_them_teaches(mirrored: bool):
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", sorted({*LEARNERS} - {"ppo"}))
 def test_an_image_is_refused_by_name(name: str):
     worlds = Grouped(32)
     worlds.groups = {**worlds.groups, "camera": ObservationGroup((3, 64, 64), SEEN)}

@@ -82,13 +82,14 @@ def test_so_is_one_within_another(outer: str, key: str):
 
 def test_only_what_is_not_required_may_be_left_out():
     optional = set(tree()) - set(REQUIRED)
-    assert optional == {"envelope", "evaluation", "resting", "roles"}
+    ports = {"vectors", "images", "arrays", "outputs", "states"}
+    assert optional == {"envelope", "evaluation", "resting", "roles"} | ports
     assert read({k: v for k, v in tree().items() if k in REQUIRED}) == contract()
 
 
 def test_a_newer_schema_and_unknown_keys_are_refused():
-    with pytest.raises(BadFile, match="schema 2; this Realworthy reads up to 1"):
-        read(tree() | {"schema": 2})
+    with pytest.raises(BadFile, match="schema 3; this Realworthy reads up to 2"):
+        read(tree() | {"schema": 3})
     with pytest.raises(BadFile, match="there is no key 'perod'"):
         read(tree() | {"perod": 1})
     with pytest.raises(BadFile, match="not JSON"):

@@ -19,7 +19,7 @@ from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies import Contract
 from realworthy.policies.metadata import KEY, name_sidecar, read_metadata
 from realworthy.policies.onnx_file import Graph, read_graph
-from realworthy.policies.runner import Ports, sort_ports
+from realworthy.policies.runner import Ports, Wiring, sort_ports
 
 
 class Origin(StrEnum):
@@ -137,7 +137,7 @@ def _finish(path: Path, origin: Origin, tree: dict[str, object], notes: Notes) -
 
 def _sort(path: Path, graph: Graph, action_width: int | None) -> Ports:
     try:
-        return sort_ports(graph, action_width)
+        return sort_ports(graph, Wiring(action_width=action_width))
     except ValueError as error:
         hint = (
             "Export the actor alone; or call its action `actions` among several"

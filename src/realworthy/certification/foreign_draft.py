@@ -10,6 +10,7 @@ from realworthy.certification.foreign_joints import find_driven, match_joints
 from realworthy.certification.foreign_notes import ExporterNotes, Notes
 from realworthy.certification.foreign_terms import draft_terms
 from realworthy.policies import Contract
+from realworthy.policies.contract import SCHEMA
 from realworthy.policies.runner import Ports
 
 _NO_CLIP = 100.0
@@ -38,7 +39,7 @@ def draft_tree(
     path: Path, ports: Ports, said: ExporterNotes | None, expected: Contract | None
 ) -> tuple[dict[str, object], Notes]:
     """Keys and values of a contract as far as they can be told, and notes on them."""
-    tree: dict[str, object] = {"schema": 1}
+    tree: dict[str, object] = {"schema": SCHEMA}
     notes = Notes()
     tree["task"] = path.stem if expected is None else expected.task
     notes.assume("task", "The file does not say what it learned.")

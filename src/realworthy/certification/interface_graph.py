@@ -9,7 +9,7 @@ from realworthy.certification.columns import list_columns
 from realworthy.certification.finding import Aspect, Finding, Mark
 from realworthy.certification.interface_terms import is_own
 from realworthy.policies import Contract, Policy
-from realworthy.policies.policy import TOLERANCE, is_same, measure_parity
+from realworthy.policies.parity import TOLERANCE, is_same, measure_parity
 
 _UNUSUAL, _ABSURD = 5.0, 10.0
 """|z| of observations, 99 % of rows, from which a normaliser is unlikely, and wrong."""

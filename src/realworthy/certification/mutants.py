@@ -244,10 +244,10 @@ class _Between(Runner):
     ) -> None:
         self._inner, self._observe, self._act = inner, observe, act
 
-    def run(self, observations: Floats32) -> Floats32:
+    def run(self, observations: Floats32, *others: Floats32) -> Floats32:
         if self._observe is not None:
             observations = self._observe(observations)
-        actions = self._inner.run(observations)
+        actions = self._inner.run(observations, *others)
         return actions if self._act is None else self._act(actions)
 
     def reset(self, worlds: NDArray[np.bool_] | None = None) -> None:
@@ -261,8 +261,8 @@ class _Late(Runner):
         self._inner = inner
         self._waiting = np.zeros(shape, np.float32)
 
-    def run(self, observations: Floats32) -> Floats32:
-        said = self._inner.run(observations)
+    def run(self, observations: Floats32, *others: Floats32) -> Floats32:
+        said = self._inner.run(observations, *others)
         self._waiting = np.concatenate([self._waiting, said[None]])
         late, self._waiting = self._waiting[0], self._waiting[1:]
         return late

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.certification.trace import Trace
 from realworthy.certification.wire import Wire
+from realworthy.errors import RealworthyError
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.worlds import TaskWorlds
 
@@ -56,6 +57,7 @@ def play(
     """One episode everywhere, from a fresh beginning."""
     recorder = _Recorder(worlds) if with_trace else None
     count = worlds.world_count
+    _check_shown(worlds, wire)
     worlds.rewind()
     observations = worlds.reset()
     wire.begin()
@@ -72,7 +74,8 @@ def play(
             seen.append(actor[:16].astype(np.float64))
         if with_signals:
             rows.append(worlds.scene.signals.numpy().copy())
-        action = wire.act(actor)
+        others = {name: observations[name].numpy() for name in wire.others}
+        action = wire.act(actor, others)
         step = worlds.step(torch.from_numpy(action.astype(np.float32)))
         if with_signals:
             told.append(worlds.scene.command.numpy().copy())
@@ -107,6 +110,16 @@ def play(
         signals=np.stack(rows, axis=1) if rows else None,
         commands=np.stack(told, axis=1) if told else None,
     )
+
+
+def _check_shown(worlds: TaskWorlds, wire: Wire) -> None:
+    """Raises where a policy sees what the task does not show."""
+    if missing := [name for name in wire.others if name not in worlds.groups]:
+        raise RealworthyError(
+            f"The policy sees '{missing[0]}', and task '{worlds.task.name}' shows"
+            f" {', '.join(worlds.groups)}.",
+            hint="Judge it on the task that it learned: its `groups` give inputs.",
+        )
 
 
 class _Recorder:

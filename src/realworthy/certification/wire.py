@@ -1,5 +1,7 @@
 """What lies between a policy and its worlds: late, lost and held numbers."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,9 +47,23 @@ class Wire:
         self.asked: Floats = np.zeros(0)
         """(worlds, actions) what the policy said last."""
 
-    def act(self, observation: Floats) -> Floats:
-        """(worlds, actions) that reach the drives, for (worlds, width) observed."""
-        self.asked = self._policy.act(self._receive(observation))
+    @property
+    def others(self) -> tuple[str, ...]:
+        """What the policy sees beside the terms of its observation."""
+        return tuple(self._policy.contract.others)
+
+    def act(
+        self, observation: Floats, others: Mapping[str, Floats] | None = None
+    ) -> Floats:
+        """(worlds, actions) that reach the drives, for (worlds, width) observed.
+
+        `others` are seen as they are: faults are those of signals.
+        """
+        seen = self._receive(observation)
+        if others:
+            self.asked = self._policy.act({**self._policy.split(seen), **others})
+        else:
+            self.asked = self._policy.act(seen)
         good = np.isfinite(self.asked).min(axis=1, initial=True)
         self.is_number &= good
         self.asked = np.where(good[:, None], self.asked, 0.0)

@@ -55,6 +55,24 @@ def _emit_evaluation(contract: Contract) -> None:
     )
 
 
+def _emit_others(contract: Contract) -> None:
+    """Inputs that no term is in, and outputs beside the action."""
+    rows = [
+        (name, "image", _shape(image.shape), f"camera '{image.camera}'")
+        for name, image in contract.images.items()
+    ]
+    rows += [(k, "array", _shape(v), "a program") for k, v in contract.arrays.items()]
+    if rows:
+        emit_table("Sees beside its terms", ("input", "kind", "shape", "from"), rows)
+    if contract.outputs:
+        rows = [(name, _shape(shape)) for name, shape in contract.outputs.items()]
+        emit_table("Gives beside the action", ("output", "shape"), rows)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))
+
+
 def _emit_tables(contract: Contract) -> None:
     action = contract.action
     emit_table(
@@ -65,6 +83,7 @@ def _emit_tables(contract: Contract) -> None:
             for t in contract.terms
         ],
     )
+    _emit_others(contract)
     gains = [contract.gains.get(owner) for owner in contract.command_owners]
     unit = UNITS.get(contract.command_kind, "")
     emit_table(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from realworthy.errors import RealworthyError
 from realworthy.learning.learner import BadSettings, BadWeights, State
-from realworthy.learning.network_input import find_policy_input
+from realworthy.learning.network_input import check_vectors, find_policy_input
 from realworthy.learning.networks import Activation, Actor, Mlp
 from realworthy.learning.normaliser import Average, Normaliser
 from realworthy.learning.tally import Tally
@@ -132,7 +132,9 @@ class PairPlayer:
         average: Average | None = None,
     ) -> None:
         self.policy = policy
-        self.see = find_policy_input(environment).join
+        seen = find_policy_input(environment)
+        check_vectors(seen)
+        self.see = seen.join
         self.normalisation = normalisation
         self.normaliser = Normaliser(policy.widths[0]).to(environment.device)
         self.tally = Tally(environment.world_count, environment.device)

@@ -6,23 +6,34 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from realworthy.learning.images import ImageShape
 from realworthy.learning.learner import BadSettings
 from realworthy.tasks.environment import Environment, ObservationGroup, Purpose
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkInput:
-    """Groups side by side, in the environment's order; histories row after row."""
+    """Groups side by side: vectors and histories row after row, then images, flat;
+    both in the environment's order."""
 
     groups: dict[str, ObservationGroup]
 
     @property
     def width(self) -> int:
-        """Of the vector."""
-        return sum(group.size for group in self.groups.values())
+        """Of the vector, without images."""
+        return sum(x.size for x in self.groups.values() if not x.is_image)
+
+    @property
+    def images(self) -> tuple[ImageShape, ...]:
+        """Whose numbers follow the vector's."""
+        return tuple(
+            ImageShape(*group.shape, lower=group.lower, upper=group.upper)
+            for group in self.groups.values()
+            if group.is_image
+        )
 
     def join(self, observations: Mapping[str, Tensor]) -> Tensor:
-        """Name → (…, *shape) as (…, width)."""
+        """Name → (…, *shape) as (…, width), or wider by its images."""
         parts = [
             observations[name].flatten(-len(group.shape))
             for name, group in self.groups.items()
@@ -44,6 +55,19 @@ def find_critic_input(environment: Environment) -> NetworkInput:
     return privileged if privileged.groups else find_policy_input(environment)
 
 
+def check_vectors(input: NetworkInput) -> None:
+    """Raises where a network without convolutions would have to see an image."""
+    for name, group in input.groups.items():
+        if group.is_image:
+            shape = " × ".join(map(str, group.shape))
+            raise BadSettings(
+                f"Group '{name}' of observations is {shape}: networks of layers see "
+                "vectors and histories, (width,) and (instants, width).",
+                hint="Choose a learner that sees images, such as ppo, or leave the"
+                " group out.",
+            )
+
+
 def _choose(environment: Environment, *, is_deployable: bool) -> NetworkInput:
     groups = {
         name: group
@@ -51,11 +75,13 @@ def _choose(environment: Environment, *, is_deployable: bool) -> NetworkInput:
         if (group.purpose is Purpose.DEPLOYABLE) is is_deployable
     }
     for name, group in groups.items():
-        if not 1 <= len(group.shape) <= 2:
+        if not 1 <= len(group.shape) <= 3:
             shape = " × ".join(map(str, group.shape)) or "a number"
             raise BadSettings(
-                f"Group '{name}' of observations is {shape}: networks of layers see "
-                "vectors and histories, (width,) and (instants, width).",
-                hint="Choose a learner that sees images, or leave the group out.",
+                f"Group '{name}' of observations is {shape}: networks see vectors,"
+                " histories and images, (width,), (instants, width) and (channels,"
+                " height, width).",
+                hint="Give the group another shape, or leave it out.",
             )
-    return NetworkInput(groups)
+    vectors = {name: group for name, group in groups.items() if not group.is_image}
+    return NetworkInput({**vectors, **groups})

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from realworthy.learning.gaussian import Gaussian
+from realworthy.learning.images import Encoders, ImageEncoder, ImageShape
 from realworthy.learning.normaliser import Normaliser
 from realworthy.learning.recurrent import Episodes, RecurrentKind, Unit
 
@@ -25,7 +26,7 @@ class Activation(enum.Enum):
     SILU = "silu"
 
     def build(self) -> nn.Module:
-        """A module that may work in place: each follows a linear layer."""
+        """A module that may work in place: none follows another activation."""
         match self:
             case Activation.ELU:
                 return nn.ELU(inplace=True)
@@ -75,15 +76,16 @@ class Mlp(Network):
         activation: Activation,
         output_gain: float,
         generator: torch.Generator,
+        layer_norm: bool = False,
     ) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         widths = (input_width, *hidden_widths)
         for a, b in pairwise(widths):
-            layers += [
-                _build_linear(a, b, math.sqrt(2), generator),
-                activation.build(),
-            ]
+            layers.append(_build_linear(a, b, math.sqrt(2), generator))
+            if layer_norm:
+                layers.append(nn.LayerNorm(b, device=generator.device))
+            layers.append(activation.build())
         layers.append(_build_linear(widths[-1], output_width, output_gain, generator))
         self.layers = nn.Sequential(*layers)
 
@@ -121,6 +123,26 @@ class RecurrentNetwork(Network):
         assert hidden is not None
         assert episodes is not None
         return self.head.unroll(self.unit.unroll(x, hidden, episodes))
+
+
+class SeeingNetwork(Network):
+    """A vector and images, encoded, before another network."""
+
+    def __init__(self, encoders: Encoders, body: Network) -> None:
+        super().__init__()
+        self.encoders = encoders
+        self.body = body
+
+    def initial_hidden(self, world_count: int) -> Tensor:
+        return self.body.initial_hidden(world_count)
+
+    def forward(self, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        return self.body(self.encoders(x), hidden)
+
+    def unroll(
+        self, x: Tensor, hidden: Tensor | None = None, episodes: Episodes | None = None
+    ) -> Tensor:
+        return self.body.unroll(self.encoders(x), hidden, episodes)
 
 
 class Actor(nn.Module):
@@ -175,8 +197,28 @@ def build_network(
     recurrent: RecurrentKind | None,
     recurrent_width: int,
     generator: torch.Generator,
+    layer_norm: bool = False,
+    images: tuple[ImageShape, ...] = (),
+    image_channels: tuple[int, ...] = (),
+    image_width: int = 0,
 ) -> Network:
-    """A network with orthogonal weights drawn from `generator`, on its device."""
+    """A network with orthogonal weights drawn from `generator`, on its device.
+
+    Numbers of `images` follow the `input_width` ones; each goes through convolutions
+    with `image_channels` and a layer of `image_width` first.
+    """
+    encoders = [
+        ImageEncoder(
+            image,
+            image_channels,
+            image_width,
+            activate=activation.build,
+            generator=generator,
+        )
+        for image in images
+    ]
+    seen = Encoders(input_width, encoders)
+    input_width += len(images) * image_width
     unit = None
     if recurrent is not None:
         unit = Unit(input_width, recurrent_width, kind=recurrent, generator=generator)
@@ -187,8 +229,10 @@ def build_network(
         activation=activation,
         output_gain=output_gain,
         generator=generator,
+        layer_norm=layer_norm,
     )
-    return RecurrentNetwork(unit, head) if unit else head
+    body = RecurrentNetwork(unit, head) if unit else head
+    return SeeingNetwork(seen, body) if images else body
 
 
 def find_misfit(module: nn.Module, weights: Mapping[str, Tensor]) -> str | None:

@@ -16,7 +16,8 @@ _FLOOR = 1e-2
 class Normaliser(nn.Module):
     """(x − mean) / (standard deviation + 0.01), of all that `observe` was shown.
 
-    Calling it changes nothing; only `observe`, `fix` and `merge` do.
+    Numbers beyond its width, which are images, stay as they are. Calling it changes
+    nothing; only `observe`, `fix` and `merge` do.
     """
 
     mean: Tensor
@@ -36,11 +37,16 @@ class Normaliser(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, width) → the same, about zero and of about unit size."""
-        return (x - self.mean) / self.scale
+        width = len(self.mean)
+        if x.shape[-1] == width:
+            return (x - self.mean) / self.scale
+        seen, images = x[..., :width], x[..., width:]
+        return torch.cat([(seen - self.mean) / self.scale, images], dim=-1)
 
     @torch.no_grad()
     def observe(self, x: Tensor) -> None:
         """Merges the rows of (rows, width) into the statistics."""
+        x = x[:, : len(self.mean)]
         variance, mean = torch.var_mean(x, dim=0, correction=0)
         self.count += len(x)
         rate = (len(x) / self.count).to(mean.dtype)

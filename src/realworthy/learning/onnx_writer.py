@@ -20,6 +20,19 @@ class BadExport(RealworthyError):
     """An actor that cannot be written, or whose policy answers otherwise."""
 
 
+_LAYERS = (nn.Linear, nn.ELU, nn.ReLU, nn.Tanh, nn.SiLU)
+
+
+def knows(actor: Actor) -> bool:
+    """Whether it writes such an actor; `torch_writer` writes others, in seconds."""
+    match actor.network:
+        case RecurrentNetwork(head=head):
+            return all(isinstance(x, _LAYERS) for x in head.layers)
+        case Mlp(layers=layers):
+            return all(isinstance(x, _LAYERS) for x in layers)
+    return False
+
+
 def build_model(actor: Actor, metadata: dict[str, str]) -> onnx.ModelProto:
     """The graph of one row: raw observation in, action out, states as in and out."""
     writer = _Writer()

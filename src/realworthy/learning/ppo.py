@@ -27,7 +27,11 @@ from realworthy.learning.learner import (
     State,
     build_generator,
 )
-from realworthy.learning.network_input import find_critic_input, find_policy_input
+from realworthy.learning.network_input import (
+    NetworkInput,
+    find_critic_input,
+    find_policy_input,
+)
 from realworthy.learning.networks import (
     Activation,
     Actor,
@@ -96,6 +100,12 @@ class PpoSettings(LearnerSettings):
     """Hidden layers of the critic."""
     activation: Activation = Activation.ELU
     """Between the layers."""
+    layer_norm: bool = False
+    """Each hidden layer is normalised before its activation (Ba et al. 2016)."""
+    image_channels: tuple[int, ...] = (16, 32, 32)
+    """Convolutions of each image that is seen; each halves height and width."""
+    image_width: int = 64
+    """Numbers that an image becomes, which stand beside the others."""
     recurrent: RecurrentKind | None = None
     """Memory of actor and critic, before their layers; none: they see one instant."""
     recurrent_width: int = 256
@@ -202,22 +212,22 @@ class Ppo(Learner):
         average: Average | None = None,
     ) -> None:
         self.settings = s = settings or PpoSettings()
+        self._policy_input = find_policy_input(environment)
+        self._critic_input = find_critic_input(environment)
         self._check(environment)
         rates = None if s.kl_target is None else s.learning_rate_range
         self._watch = Watch(std=s.std, rates=rates)
         self.device = environment.device
         self.generator = build_generator(seed, self.device)
         self.average = average
-        self._policy_input = find_policy_input(environment)
-        self._critic_input = find_critic_input(environment)
         seen, judged = self._policy_input.width, self._critic_input.width
         action_width = environment.action_width
 
         def build(
-            width: int, hidden: tuple[int, ...], out: int, gain: float
+            see: NetworkInput, hidden: tuple[int, ...], out: int, gain: float
         ) -> Network:
             return build_network(
-                width,
+                see.width,
                 hidden,
                 out,
                 activation=s.activation,
@@ -225,11 +235,15 @@ class Ppo(Learner):
                 recurrent=s.recurrent,
                 recurrent_width=s.recurrent_width,
                 generator=self.generator,
+                layer_norm=s.layer_norm,
+                images=see.images,
+                image_channels=s.image_channels,
+                image_width=s.image_width,
             )
 
-        body = build(seen, s.actor_widths, action_width, 0.01)
+        body = build(self._policy_input, s.actor_widths, action_width, 0.01)
         self.actor = Actor(body, seen, action_width, s.std).to(self.device)
-        body = build(judged, s.critic_widths, 1, 1.0)
+        body = build(self._critic_input, s.critic_widths, 1, 1.0)
         self.critic = Critic(body, judged).to(self.device)
         self.learning_rate = torch.tensor(s.learning_rate, device=self.device)
         self.optimiser = torch.optim.Adam(
@@ -603,6 +617,14 @@ class Ppo(Learner):
                 raise BadSettings(
                     "Mirrored samples were asked for, but the task has no symmetry.",
                     hint="Set mirror_samples=False and mirror_weight=0.",
+                )
+            seen = {**self._policy_input.groups, **self._critic_input.groups}
+            if unmirrored := [k for k, x in seen.items() if not x.has_mirror]:
+                raise BadSettings(
+                    "Mirrored samples were asked for, but group"
+                    f" '{unmirrored[0]}' of observations has no mirror.",
+                    hint="Give its TaskGroup `mirror`, or set mirror_samples=False and"
+                    " mirror_weight=0.",
                 )
             if s.recurrent is not None:
                 raise BadSettings(

@@ -13,16 +13,19 @@ from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.measured import find_unmeasured, list_measured
 from realworthy.policies.observer import count_width
+from realworthy.policies.runner import Wiring
 from realworthy.policies.terms import Term
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import RobotInfo
 from realworthy.robots.roles import RoleChoices
 
-SCHEMA = 1
+SCHEMA = 2
 PARITY_COUNT = 16
 """Pairs of observation and action that a policy carries."""
 _Positive = Annotated[float, Meta(gt=0)]
 _NotNegative = Annotated[float, Meta(ge=0)]
+_Length = Annotated[int, Meta(ge=1, le=1 << 20)]
+_Shape = Annotated[tuple[_Length, ...], Meta(min_length=1, max_length=4)]
 _SAME_RATE = 0.01
 """Share by which rates may differ and be the same."""
 
@@ -67,6 +70,23 @@ class InputRange(_Part, frozen=True, kw_only=True):
     upper: float
     default: float
     unit: str = ""
+
+
+class ImageInput(_Part, frozen=True, kw_only=True):
+    """An input of the network that is an image, (1, channels, height, width)."""
+
+    channels: _Length
+    height: _Length
+    width: _Length
+    lower: float = 0.0
+    upper: float = 1.0
+    """What its darkest and its brightest values are."""
+    camera: str
+    """Of the robot, which it comes from."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.channels, self.height, self.width
 
 
 class Delays(_Part, frozen=True, kw_only=True):
@@ -136,7 +156,12 @@ class Parity(_Part, frozen=True, kw_only=True):
     """What the network answered when it was exported, in order from a fresh state."""
 
     observations: tuple[tuple[float, ...], ...]
+    """Of all terms, in their order."""
     actions: tuple[tuple[float, ...], ...]
+    images: dict[str, tuple[bytes, ...]] = {}
+    """By input: rows of bytes, 0 the image's `lower` value and 255 its `upper` one."""
+    arrays: dict[str, tuple[tuple[float, ...], ...]] = {}
+    """By input, each flat."""
 
 
 class Contract(_Part, frozen=True, kw_only=True):
@@ -170,6 +195,17 @@ class Contract(_Part, frozen=True, kw_only=True):
     command's unit]."""
     roles: RoleChoices = RoleChoices()
     """Parts of the twin that were chosen for the task, by name."""
+    vectors: dict[str, tuple[str, ...]] = {}
+    """Input of the network → its terms, where they are not all in one input."""
+    images: dict[str, ImageInput] = {}
+    """Input of the network → what it shows."""
+    arrays: dict[str, _Shape] = {}
+    """Input of the network → shape of numbers that no signal gives: a program does."""
+    outputs: dict[str, _Shape] = {}
+    """Outputs of the network beside the action → shape."""
+    states: dict[str, str] = {}
+    """Input that holds what the network remembers → output that it comes from; `h_in`
+    and `c_in` from `h_out` and `c_out` need not be listed."""
     envelope: dict[str, Spread] = {}
     """Physical number → values it was trained on; outside them nothing is promised."""
     evaluation: Evaluation | None = None
@@ -186,6 +222,24 @@ class Contract(_Part, frozen=True, kw_only=True):
     def width(self) -> int:
         """Numbers in one observation."""
         return count_width(self.terms)
+
+    @property
+    def wiring(self) -> Wiring:
+        """What the graph's inputs and outputs have to be."""
+        widths = {term.name: term.width * term.history for term in self.terms}
+        vectors = {k: sum(widths[x] for x in v) for k, v in self.vectors.items()}
+        return Wiring(
+            action_width=self.action.width,
+            vectors=vectors if self.vectors or not self.terms else None,
+            others=self.others,
+            outputs=self.outputs,
+            states=self.states,
+        )
+
+    @property
+    def others(self) -> dict[str, tuple[int, ...]]:
+        """Input of the network that no term is in → shape of one world's."""
+        return {**{k: v.shape for k, v in self.images.items()}, **self.arrays}
 
     @property
     def command_owners(self) -> tuple[str, ...]:
@@ -223,6 +277,12 @@ class Contract(_Part, frozen=True, kw_only=True):
         for name in (*unmeasured, *sorted(bounded - {*measured, *unmeasured})):
             if name.rpartition(".")[0] not in {*self.joints} - {*info.joints}:
                 yield f"It does not measure '{name}'."
+        for name, image in self.images.items():
+            size = f"{image.channels} × {image.height} × {image.width}"
+            yield f"It has no camera '{image.camera}', whose {size} are input '{name}'."
+        for name, shape in self.arrays.items():
+            size = " × ".join(map(str, shape))
+            yield f"It does not measure {size} numbers of input '{name}'."
         for name in self.action.commands:
             if name not in info.commands:
                 has = ", ".join(info.commands) or "none"
@@ -264,8 +324,9 @@ class Contract(_Part, frozen=True, kw_only=True):
         ):
             if len(values) != self.action.width or not values:
                 yield f"action.{field} has {len(values)} entries, not one per command."
-        if not self.terms:
+        if not self.terms and not self.others:
             yield "terms: there are none."
+        yield from self._find_tangles()
         if both := {*self.resting} & {*self.action.commands}:
             yield f"resting: '{min(both)}' is moved by the action."
         if not all(map(math.isfinite, self.resting.values())):
@@ -288,6 +349,22 @@ class Contract(_Part, frozen=True, kw_only=True):
         if self.parity is not None:
             yield from self._find_uneven(self.parity)
 
+    def _find_tangles(self) -> Iterator[str]:
+        """Inputs and outputs that contradict each other."""
+        names = [term.name for term in self.terms]
+        if self.vectors and [x for v in self.vectors.values() for x in v] != names:
+            yield f"vectors: they have to be {', '.join(names)}, in this order."
+        if empty := [name for name, terms in self.vectors.items() if not terms]:
+            yield f"vectors: '{empty[0]}' has no terms."
+        goes_in = Counter((*self.vectors, *self.images, *self.arrays, *self.states))
+        comes_out = Counter((*self.outputs, *self.states.values()))
+        for what, counts in (("inputs", goes_in), ("outputs", comes_out)):
+            if twice := [name for name, count in counts.items() if count > 1]:
+                yield f"Two {what} of the network are called '{twice[0]}'."
+        for name, image in self.images.items():
+            if not -math.inf < image.lower < image.upper < math.inf:
+                yield f"images.{name}: `lower` has to be below `upper`."
+
     def _find_uneven(self, parity: Parity) -> Iterator[str]:
         if len(parity.observations) != len(parity.actions):
             yield "parity: there are not as many actions as observations."
@@ -297,3 +374,11 @@ class Contract(_Part, frozen=True, kw_only=True):
             yield f"parity.actions: there are {self.action.width} commands."
         if not all(np.isfinite(parity.actions).ravel()):
             yield "parity.actions: some are not numbers."
+        for key in ("images", "arrays"):
+            rows, shapes = getattr(parity, key), getattr(self, key)
+            if {*rows} != {*shapes}:
+                yield f"parity.{key}: inputs are {', '.join(shapes) or 'none'}."
+            for name in {*rows} & {*shapes}:
+                size = math.prod(self.others[name])
+                if [len(x) for x in rows[name]] != [size] * len(parity.actions):
+                    yield f"parity.{key}.{name}: each row has {size} numbers."

@@ -21,7 +21,7 @@ _NUMBER = 8
 def compute_declared(ports: Ports) -> int:
     """[bytes] of what goes in and comes out for one row."""
     states = [port for pair in ports.states for port in pair]
-    every = (ports.observation, ports.action, *states)
+    every = (*ports.by_world, *states)
     return _NUMBER * sum(math.prod(n or 1 for n in port.shape) for port in every)
 
 
@@ -51,9 +51,9 @@ class _Known:
     def shape(self, node: Node, place: int) -> Shape:
         return self._shapes[node.inputs[place]]
 
-    def axes(self, node: Node) -> list[int]:
-        """Whole numbers of the second input, a constant."""
-        return self._graph.constants[node.inputs[1]].ravel().tolist()
+    def axes(self, node: Node, place: int = 1) -> list[int]:
+        """Whole numbers of an input that is a constant."""
+        return self._graph.constants[node.inputs[place]].ravel().tolist()
 
 
 Rule: TypeAlias = Callable[[Node, _Known], tuple[list[Shape], int]]
@@ -155,18 +155,80 @@ def _recurrent(node: Node, known: _Known) -> tuple[list[Shape], int]:
     return [(steps, directions, rows, hidden), last, last], products
 
 
+def _reshape(node: Node, known: _Known) -> tuple[list[Shape], int]:
+    before = known.shape(node, 0)
+    lengths = known.axes(node)
+    if not _attribute(node, "allowzero", 0):
+        lengths = [n or before[i] for i, n in enumerate(lengths)]
+    rest = math.prod(n for n in lengths if n != -1)
+    found = tuple(math.prod(before) // rest if n == -1 else n for n in lengths)
+    if min(found, default=1) < 0 or math.prod(found) != math.prod(before):
+        raise ValueError("Reshape")
+    return [found], 0
+
+
+def _slice(node: Node, known: _Known) -> tuple[list[Shape], int]:
+    found = list(known.shape(node, 0))
+    starts, ends = known.axes(node, 1), known.axes(node, 2)
+    axes = known.axes(node, 3) if len(node.inputs) > 3 else range(len(starts))
+    steps = known.axes(node, 4) if len(node.inputs) > 4 else [1] * len(starts)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        found[axis] = len(range(found[axis])[start:end:step])
+    return [tuple(found)], 0
+
+
+def _gather(node: Node, known: _Known) -> tuple[list[Shape], int]:
+    shape, places = known.shape(node, 0), known.shape(node, 1)
+    axis = _attribute(node, "axis", 0) % len(shape)
+    return [(*shape[:axis], *places, *shape[axis + 1 :])], 0
+
+
+def _transpose(node: Node, known: _Known) -> tuple[list[Shape], int]:
+    shape = known.shape(node, 0)
+    order = node.attributes.get("perm", tuple(reversed(range(len(shape)))))
+    return [tuple(shape[i] for i in order)], 0  # pyright: ignore
+
+
+def _convolve(node: Node, known: _Known) -> tuple[list[Shape], int]:
+    """The padded image and every patch of it count as products, too."""
+    (rows, channels, *image), (outputs, *kernel) = (
+        known.shape(node, 0),
+        known.shape(node, 1),
+    )
+    axes = len(image)
+    pads, strides = (
+        tuple(node.attributes.get(name, (default,) * count))  # pyright: ignore
+        for name, default, count in (("pads", 0, 2 * axes), ("strides", 1, axes))
+    )
+    if min(pads) < 0 or min(strides) < 1 or node.attributes.get("group", 1) != 1:
+        raise ValueError("Conv")
+    lengths = [n + pads[i] + pads[axes + i] for i, n in enumerate(image)]
+    reach = zip(lengths, kernel[1:], strides, strict=True)
+    found = (rows, outputs, *((n - k) // step + 1 for n, k, step in reach))
+    if min(found) < 1:
+        raise ValueError("Conv")
+    patches = rows * math.prod(found[2:]) * math.prod(kernel)
+    padded = rows * channels * math.prod(lengths)
+    return [found], patches * (outputs + 1) + padded
+
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("Add", "Div", "Mul", "Sub"), _both),
     **dict.fromkeys(("Cast", "Clip", "Elu", "Identity"), _same),
-    **dict.fromkeys(("Relu", "Sigmoid", "Tanh"), _same),
+    **dict.fromkeys(("LayerNormalization", "Relu", "Sigmoid", "Tanh"), _same),
     **dict.fromkeys(("GRU", "LSTM"), _recurrent),
     "Concat": _concat,
     "Constant": _constant,
+    "Conv": _convolve,
     "Flatten": _flatten,
+    "Gather": _gather,
     "Gemm": _gemm,
     "MatMul": _matmul,
+    "Reshape": _reshape,
+    "Slice": _slice,
     "Split": _split,
     "Squeeze": _squeeze,
+    "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }
 """Of every operation in `numpy_runner.OPERATIONS`."""

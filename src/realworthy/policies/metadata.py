@@ -13,8 +13,9 @@ from realworthy.policies.contract import SCHEMA, Contract
 KEY = "realworthy"
 """Of the metadata, under which the contract stands as JSON."""
 SIDECAR_SUFFIX = ".contract.yaml"
-MIGRATORS: dict[int, Migrator] = {}
-"""Schema n → what turns a tree of it into n + 1."""
+MIGRATORS: dict[int, Migrator] = {1: dict}
+"""Schema n → what turns a tree of it into n + 1. Schema 1 had one input alone, all of
+terms: a contract of it says the same in schema 2, which has further keys."""
 _INSIDE = ("normaliser", "provenance", "parity")
 """Keys that a hand-written contract may lack and a policy of ours may not."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from realworthy.policies.onnx_file import DTYPES, Graph, Node
@@ -25,14 +26,22 @@ class NumpyRunner(Runner):
         self._constants = dict(graph.constants)
         self._steps = [self._prepare(node) for node in find_needed(graph, ports)]
         self._state = {
-            before.name: np.zeros(before.size(worlds, axis=1), before.dtype)
+            before.name: np.zeros(before.size(worlds, axis=-2), before.dtype)
             for before, _ in ports.states
         }
+        self._vectors = list(zip(ports.vectors, ports.parts, strict=True))
+        is_plain = len(ports.vectors) == 1 and not ports.others
+        self._only = ports.vectors[0] if is_plain else None
+        """The one input of most policies."""
+        self._outputs: dict[str, Floats32] = {}
 
-    def run(self, observations: Floats32) -> Floats32:
+    def run(self, observations: Floats32, *others: Floats32) -> Floats32:
         values: dict[str, NDArray] = {**self._constants, **self._state}
-        port = self._ports.observation
-        values[port.name] = observations.astype(port.dtype, copy=False)
+        if self._only is not None:
+            port = self._only
+            values[port.name] = observations.astype(port.dtype, copy=False)
+        else:
+            self._put(values, observations, others)
         for step in self._steps:
             found = step.operation(*[values.get(name) for name in step.inputs])
             if isinstance(found, tuple):
@@ -41,6 +50,8 @@ class NumpyRunner(Runner):
                 values[step.outputs[0]] = found
         for before, after in self._ports.states:
             self._state[before.name] = values[after.name]
+        for port in self._ports.outputs:
+            self._outputs[port.name] = values[port.name].astype(np.float32)
         return values[self._ports.action.name].astype(np.float32, copy=False)
 
     def reset(self, worlds: NDArray[np.bool_] | None = None) -> None:
@@ -48,7 +59,22 @@ class NumpyRunner(Runner):
             if worlds is None:
                 self._state[name] = np.zeros_like(state)
             else:
-                self._state[name] = np.where(worlds[None, :, None], 0, state)
+                self._state[name] = np.where(worlds[:, None], 0, state)
+
+    def _put(
+        self,
+        values: dict[str, NDArray],
+        observations: Floats32,
+        others: tuple[Floats32, ...],
+    ) -> None:
+        for port, part in self._vectors:
+            values[port.name] = observations[:, part].astype(port.dtype, copy=False)
+        for port, other in zip(self._ports.others, others, strict=True):
+            values[port.name] = other.astype(port.dtype, copy=False)
+
+    @property
+    def outputs(self) -> dict[str, Floats32]:
+        return dict(self._outputs)
 
     def _prepare(self, node: Node) -> "_Step":
         if node.kind not in OPERATIONS:
@@ -72,8 +98,9 @@ class NumpyRunner(Runner):
 
 
 def find_needed(graph: Graph, ports: Ports) -> list[Node]:
-    """Nodes that action and states come from; a critic, say, is left out."""
-    wanted = {ports.action.name, *(after.name for _, after in ports.states)}
+    """Nodes that the outputs it names and states come from; a critic, say, is not."""
+    wanted = {port.name for port in (ports.action, *ports.outputs)}
+    wanted |= {after.name for _, after in ports.states}
     needed = []
     for node in reversed(graph.nodes):
         if not wanted.isdisjoint(node.outputs):
@@ -95,6 +122,10 @@ def _number(node: Node, name: str, default: float) -> float:
 
 def _whole(node: Node, name: str, default: int) -> int:
     return int(cast(int, node.attributes.get(name, default)))
+
+
+def _wholes(node: Node, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(cast(tuple[int, ...], node.attributes.get(name, default)))
 
 
 def _refuse(node: Node, **plain: object) -> None:
@@ -213,27 +244,104 @@ def _gru(node: Node) -> Operation:
     return run
 
 
+def _reshape(node: Node) -> Operation:
+    keeps_zero = _whole(node, "allowzero", 0)
+
+    def run(x: NDArray, shape: NDArray) -> NDArray:
+        lengths = shape.tolist()
+        if not keeps_zero:
+            lengths = [n or x.shape[i] for i, n in enumerate(lengths)]
+        return x.reshape(lengths)
+
+    return run
+
+
+def _slice(node: Node) -> Operation:
+    def run(x: NDArray, starts, ends, axes=None, steps=None) -> NDArray:
+        places = range(len(starts)) if axes is None else axes.tolist()
+        strides = [1] * len(starts) if steps is None else steps.tolist()
+        picked = [slice(None)] * x.ndim
+        ranges = zip(places, starts.tolist(), ends.tolist(), strides, strict=True)
+        for axis, start, end, step in ranges:
+            if step < 1:
+                raise ValueError("operation 'Slice' backwards is not run")
+            picked[axis] = slice(start, end, step)
+        return x[tuple(picked)]
+
+    return run
+
+
+def _gather(node: Node) -> Operation:
+    axis = _whole(node, "axis", 0)
+    return lambda x, places: np.take(x, places, axis)
+
+
+def _transpose(node: Node) -> Operation:
+    order = node.attributes.get("perm")
+    return lambda x: np.transpose(x, cast(tuple[int, ...] | None, order))
+
+
+def _normalise(node: Node) -> Operation:
+    """Layers, over all axes from `axis` on."""
+    _refuse(node, stash_type=1)
+    first, epsilon = _whole(node, "axis", -1), _number(node, "epsilon", 1e-5)
+
+    def run(x: NDArray, scale: NDArray, bias: NDArray | float = 0.0) -> NDArray:
+        axes = tuple(range(first % x.ndim, x.ndim))
+        x = x - x.mean(axis=axes, keepdims=True)
+        variance = np.square(x).mean(axis=axes, keepdims=True)
+        return x / np.sqrt(variance + np.float32(epsilon)) * scale + bias
+
+    return run
+
+
+def _convolve(node: Node) -> Operation:
+    """Of images, (rows, channels, height, width)."""
+    _refuse(node, group=1, auto_pad="NOTSET", dilations=(1, 1))
+    top, left, bottom, right = _wholes(node, "pads", (0, 0, 0, 0))
+    down, across = _wholes(node, "strides", (1, 1))
+    margins = ((0, 0), (0, 0), (top, bottom), (left, right))
+
+    def run(x: NDArray, w: NDArray, b: NDArray | None = None) -> NDArray:
+        outputs, channels, height, width = w.shape
+        windows = sliding_window_view(np.pad(x, margins), (height, width), axis=(2, 3))
+        seen = windows[:, :, ::down, ::across].transpose(0, 2, 3, 1, 4, 5)
+        rows, high, wide = seen.shape[:3]
+        patches = seen.reshape(rows * high * wide, channels * height * width)
+        y = patches @ w.reshape(outputs, -1).T
+        y = y if b is None else y + b
+        return y.reshape(rows, high, wide, outputs).transpose(0, 3, 1, 2)
+
+    return run
+
+
 OPERATIONS: dict[str, Callable[[Node], Operation]] = {
     "Add": lambda node: np.add,
     "Cast": _cast,
     "Clip": _clip,
     "Concat": _concat,
     "Constant": _constant,
+    "Conv": _convolve,
     "Div": lambda node: np.divide,
     "Elu": _elu,
     "Flatten": _flatten,
     "GRU": _gru,
+    "Gather": _gather,
     "Gemm": _gemm,
     "Identity": lambda node: lambda x: x,
     "LSTM": _lstm,
+    "LayerNormalization": _normalise,
     "MatMul": lambda node: np.matmul,
     "Mul": lambda node: np.multiply,
     "Relu": lambda node: lambda x: np.maximum(x, 0),
+    "Reshape": _reshape,
     "Sigmoid": lambda node: _sigmoid,
+    "Slice": _slice,
     "Split": _split,
     "Squeeze": lambda node: lambda x, axes: np.squeeze(x, tuple(axes.tolist())),
     "Sub": lambda node: np.subtract,
     "Tanh": lambda node: np.tanh,
+    "Transpose": _transpose,
     "Unsqueeze": lambda node: lambda x, axes: np.expand_dims(x, tuple(axes.tolist())),
 }
 """Every operation that is run, by its name in ONNX."""

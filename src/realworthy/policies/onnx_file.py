@@ -4,6 +4,7 @@ Numbers of fields are those of onnx.proto, version 1. Weights may lie in a secon
 beside the first, as torch writes them.
 """
 
+import math
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,11 +45,16 @@ class Port:
     dtype: type[np.generic] | None = np.float32
     """Of its numbers; None: one that is not read here."""
 
+    @property
+    def width(self) -> int:
+        """Numbers in a row of one world."""
+        return math.prod(length or 1 for length in self.shape[1:])
+
     def size(self, worlds: int, *, axis: int = 0) -> tuple[int, ...]:
         """Its shape for some worlds, which lie along `axis`."""
-        return tuple(
-            worlds if i == axis else length or 1 for i, length in enumerate(self.shape)
-        )
+        shape = [length or 1 for length in self.shape]
+        shape[axis] = worlds
+        return tuple(shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

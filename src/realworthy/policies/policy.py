@@ -1,7 +1,8 @@
 """A policy as it is run: loaded from `.onnx`, held to its contract."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,6 +21,7 @@ from realworthy.policies.metadata import (
 )
 from realworthy.policies.numpy_runner import NumpyRunner, find_needed
 from realworthy.policies.onnx_file import Graph, Port, read_graph
+from realworthy.policies.parity import check_answers
 from realworthy.policies.rehearsal import rehearse
 from realworthy.policies.runner import Floats32, Ports, Runner, sort_ports
 
@@ -28,8 +30,6 @@ InferContract: TypeAlias = Callable[[Path, Graph], Contract]
 """Makes a contract for a foreign policy, from what its file tells and asking."""
 _LOOPS = frozenset({"Loop", "Scan", "SequenceMap"})
 """Operations that repeat others as often as a number in the file says."""
-TOLERANCE = 1e-5
-"""By which actions may differ from those at export, of 1 or of the largest action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,14 +41,24 @@ class Policy:
     engine: Engine
     worlds: int
     recurrent: bool
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Name → shape of one world's; the pieces of the observation come first."""
+    _others: tuple[str, ...] = field(default=(), repr=False)
+    """Of the inputs, those that are no pieces of the observation."""
     _runner: Runner = field(repr=False)
 
-    def act(self, observation: NDArray[np.floating]) -> Floats32:
+    def act(
+        self, observation: NDArray[np.floating] | Mapping[str, NDArray[np.floating]]
+    ) -> Floats32:
         """(actions,) of one (width,) raw observation, or (worlds, …) of many.
 
-        Fresh numbers, neither clipped nor smoothed, which is `contract.action`'s. Not
-        checked for NaN: a guard stands behind every policy.
+        A policy that sees more than one vector takes all that it sees by the names of
+        `inputs`, each with or without an axis of worlds in front. Fresh numbers,
+        neither clipped nor smoothed, which is `contract.action`'s. Not checked for NaN:
+        a guard stands behind every policy.
         """
+        if self._others or not isinstance(observation, np.ndarray):
+            return self._act_by_name(observation)
         width = self.contract.width
         single = observation.ndim == 1
         expected = (width,) if single else (self.worlds, width)
@@ -61,6 +71,49 @@ class Policy:
         rows = observation.reshape(self.worlds, width).astype(np.float32, copy=False)
         action = self._runner.run(rows).copy()
         return action[0] if single else action
+
+    def _act_by_name(
+        self, observation: NDArray[np.floating] | Mapping[str, NDArray[np.floating]]
+    ) -> Floats32:
+        by_name = observation if isinstance(observation, Mapping) else {}
+        if {*by_name} != {*self.inputs}:
+            given = f"inputs {', '.join(by_name)}" if by_name else "one array"
+            raise RealworthyError(
+                f"The policy was given {given}; it takes {_say_shapes(self.inputs)}.",
+                hint="policy.act({name: array, …}) with these names.",
+            )
+        first, *_ = self.inputs
+        single = by_name[first].ndim == len(self.inputs[first])
+        rows: dict[str, Floats32] = {}
+        for name, shape in self.inputs.items():
+            array = by_name[name]
+            expected = shape if single else (self.worlds, *shape)
+            if array.shape != expected or (single and self.worlds != 1):
+                raise RealworthyError(
+                    f"The policy was given '{name}' of shape {array.shape}; it takes"
+                    f" {_say_shapes(self.inputs)}, or {self.worlds} of each.",
+                    hint="load_policy(path, worlds=…) runs it for many worlds at once.",
+                )
+            array = array.reshape(self.worlds, *shape)
+            rows[name] = array.astype(np.float32, copy=False)
+        others = [rows.pop(name) for name in self._others]
+        vectors = [np.zeros((self.worlds, 0), np.float32), *rows.values()]
+        action = self._runner.run(np.concatenate(vectors, axis=1), *others).copy()
+        return action[0] if single else action
+
+    def split(
+        self, observation: NDArray[np.floating]
+    ) -> dict[str, NDArray[np.floating]]:
+        """(…, width) of all terms, by input."""
+        names = [name for name in self.inputs if name not in self._others]
+        ends = list(accumulate(self.inputs[name][0] for name in names))
+        parts = np.split(observation, ends[:-1], axis=-1) if names else []
+        return dict(zip(names, parts, strict=True))
+
+    @property
+    def outputs(self) -> dict[str, Floats32]:
+        """What it gave beside the last action: `contract.outputs`, (worlds, …) each."""
+        return self._runner.outputs
 
     def wrapped(self, wrap: Callable[[Runner], Runner]) -> "Policy":
         """The same policy with something between it and its graph.
@@ -91,12 +144,12 @@ def load_policy(
     graph = read_graph(path)
     contract = _find_contract(path, graph, infer)
     try:
-        ports = sort_ports(graph, contract.action.width)
+        ports = sort_ports(graph, contract.wiring)
     except ValueError as error:
         raise BadFile(path, f"{error}.", hint=_SHAPE_HINT) from None
     _check_widths(path, contract, ports)
     ways = _list_ways(engine, worlds)
-    _check_cost(path, graph, ports, ways, contract.action.width)
+    _check_cost(path, graph, ports, ways, contract)
     problem: BadFile | None = None
     for way in ways:
         try:
@@ -106,9 +159,11 @@ def load_policy(
                 engine=way.engine,
                 worlds=worlds,
                 recurrent=bool(ports.states),
+                inputs=_list_inputs(contract, ports),
+                _others=tuple(contract.others),
                 _runner=_build_runner(path, graph, ports, way, worlds),
             )
-            _check_answers(policy)
+            check_answers(policy)
         except BadFile as error:
             problem = error
         else:
@@ -126,7 +181,16 @@ def load_contract(path: Path | str, *, infer: InferContract | None = None) -> Co
 _SHAPE_HINT = (
     "A policy takes one raw observation (1, width) and gives one action (1, width);"
     " with memory also h_in, h_out and, for an LSTM, c_in, c_out (layers, 1, hidden)."
+    " The contract's vectors, images, arrays, outputs and states name others."
 )
+
+
+def _list_inputs(contract: Contract, ports: Ports) -> dict[str, tuple[int, ...]]:
+    return {port.name: (port.width,) for port in ports.vectors} | contract.others
+
+
+def _say_shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{k} ({', '.join(map(str, v))})" for k, v in shapes.items())
 
 
 def _find_contract(path: Path, graph: Graph, infer: InferContract | None) -> Contract:
@@ -159,14 +223,27 @@ def _check_widths(path: Path, contract: Contract, ports: Ports) -> None:
         f"{term.name} {term.width}" + (f"·{term.history}" if term.history > 1 else "")
         for term in contract.terms
     )
-    for what, port, width, why in (
-        ("observation", ports.observation, contract.width, terms),
-        ("action", ports.action, contract.action.width, "one per command"),
+    seen = ", ".join(port.name for port in ports.vectors)
+    for what, name, found, width, why in (
+        (
+            "observation",
+            seen,
+            sum(p.width for p in ports.vectors),
+            contract.width,
+            terms,
+        ),
+        (
+            "action",
+            ports.action.name,
+            ports.action.width,
+            contract.action.width,
+            "one per command",
+        ),
     ):
-        if port.shape[1] != width:
+        if found != width:
             raise BadFile(
                 path,
-                f"its graph has {port.shape[1]} numbers in the {what} '{port.name}';"
+                f"its graph has {found} numbers in the {what} '{name}';"
                 f" its contract has {width} ({why}).",
                 hint="Contract and graph do not belong together.",
             )
@@ -192,7 +269,7 @@ def _list_ways(engine: Engine | None, worlds: int) -> tuple[_Way, ...]:
 
 
 def _check_cost(
-    path: Path, graph: Graph, ports: Ports, ways: tuple[_Way, ...], actions: int
+    path: Path, graph: Graph, ports: Ports, ways: tuple[_Way, ...], contract: Contract
 ) -> None:
     """Raises where running the graph would not end, or take too much memory."""
     kinds = graph.inner | {node.kind for node in graph.nodes}
@@ -206,7 +283,7 @@ def _check_cost(
     if all(way.engine == "numpy" for way in ways):
         return  # which knows what it can run, and is asked then
     if (cost := compute_cost(graph, graph.nodes)) is None:
-        rehearse(path, actions)
+        rehearse(path, contract.wiring)
     else:
         check_bytes(path, cost)
 
@@ -238,77 +315,3 @@ def _build_runner(
     from realworthy.policies.onnx_runner import OnnxRunner
 
     return OnnxRunner(path, ports, worlds=worlds, together=way.together)
-
-
-def _check_answers(policy: Policy) -> None:
-    """Raises where it does not answer as it did at export, or not with numbers."""
-    parity, width = policy.contract.parity, policy.contract.width
-    observations = np.array(parity.observations if parity else np.zeros((2, width)))
-    try:
-        found = _answer(policy, observations)
-        apart = _measure_dependence(policy)
-    except Exception as error:  # shapes within a graph are found out by running it
-        raise BadFile(policy.path, f"its graph does not run: {say(error)}") from None
-    if found.shape[1:] != (policy.worlds, policy.contract.action.width):
-        raise BadFile(
-            policy.path,
-            f"its graph gives actions of shape {found.shape[1:]}; its contract has"
-            f" {policy.contract.action.width}.",
-        )
-    if not np.isfinite(found).all():
-        raise BadFile(policy.path, "its actions are not numbers (NaN or infinite).")
-    if apart > _allow(found):
-        raise BadFile(
-            policy.path,
-            f"its actions in one world change by {apart:.2g} with what others see.",
-            hint="Export it for one row, without batch statistics (model.eval()).",
-        )
-    if parity is None:
-        return
-    worst = measure_parity(policy)
-    if worst > _allow(np.array(parity.actions)):
-        raise BadFile(
-            policy.path,
-            f"its actions differ by up to {worst:.2g} from those at export, for the"
-            f" same {len(parity.actions)} observations.",
-            hint="The weights or the contract were changed since. Export it again.",
-        )
-
-
-def measure_parity(policy: Policy) -> float:
-    """Largest |action − action at export| over the policy's examples; 0 without any."""
-    parity = policy.contract.parity
-    if parity is None:
-        return 0.0
-    found = _answer(policy, np.array(parity.observations))
-    return float(np.abs(found - np.array(parity.actions)[:, None]).max(initial=0.0))
-
-
-def is_same(policy: Policy) -> bool:
-    """Whether it answers its own examples as it did at export, within `TOLERANCE`."""
-    parity = policy.contract.parity
-    return parity is None or measure_parity(policy) <= _allow(np.array(parity.actions))
-
-
-def _answer(policy: Policy, observations: NDArray[np.floating]) -> Floats32:
-    """(steps, worlds, actions) from a fresh state, every world seeing the same."""
-    policy.reset()
-    seen = [np.tile(row, (policy.worlds, 1)) for row in observations]
-    found = [policy.act(rows) for rows in seen]
-    policy.reset()
-    return np.array(found)
-
-
-def _measure_dependence(policy: Policy) -> float:
-    """By how much the first world's action changes with what the others see."""
-    if policy.worlds == 1:
-        return 0.0
-    shape = (policy.worlds, policy.contract.width)
-    rows = np.random.default_rng(0).normal(size=shape)
-    policy.reset()
-    among = policy.act(rows)[0]
-    return float(np.abs(among - _answer(policy, rows[:1])[0, 0]).max(initial=0.0))
-
-
-def _allow(actions: NDArray[np.floating]) -> float:
-    return TOLERANCE * float(max(1.0, np.abs(actions).max(initial=0.0)))

@@ -9,9 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
 from realworthy.artefacts import BYTES
 from realworthy.artefacts.memory import limited_memory
 from realworthy.errors import BadFile
+from realworthy.policies.runner import Wiring
 
 _PATIENCE = 10.0
 """[s] for a policy to be opened and run 50 times. The slowest of ours takes 0.4 s on
@@ -22,19 +25,17 @@ _PROGRAM = """
 import sys
 from pathlib import Path
 from realworthy.policies.rehearsal import perform
-path, width = sys.argv[1:]
-sys.exit(perform(Path(path), int(width) if width else None))
+sys.exit(perform(Path(sys.argv[1]), sys.stdin.buffer.read()))
 """
 
 
-def rehearse(path: Path, action_width: int | None) -> None:
+def rehearse(path: Path, wiring: Wiring) -> None:
     """Raises where onnxruntime does not open and run a policy in time and memory."""
-    width = "" if action_width is None else str(action_width)
-    command = [sys.executable, "-c", _PROGRAM, os.path.abspath(path), width]
+    command = [sys.executable, "-c", _PROGRAM, os.path.abspath(path)]
     try:
         done = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            input=msgspec.json.encode(wiring),
             capture_output=True,
             timeout=_PATIENCE,
             check=False,
@@ -51,8 +52,11 @@ def rehearse(path: Path, action_width: int | None) -> None:
     raise BadFile(path, f"its graph does not run: {said}")
 
 
-def perform(path: Path, action_width: int | None) -> int:
-    """What the other process does; its exit status, with a message on its output."""
+def perform(path: Path, wiring: bytes) -> int:
+    """What the other process does; its exit status, with a message on its output.
+
+    `wiring` is JSON.
+    """
     import onnxruntime  # noqa: F401  before memory is counted
 
     from realworthy.policies.onnx_file import read_graph
@@ -60,7 +64,7 @@ def perform(path: Path, action_width: int | None) -> int:
     from realworthy.policies.runner import sort_ports
 
     try:
-        ports = sort_ports(read_graph(path), action_width)
+        ports = sort_ports(read_graph(path), msgspec.json.decode(wiring, type=Wiring))
         with limited_memory():
             OnnxRunner(path, ports)
     except BadFile as error:

@@ -1,9 +1,11 @@
 """What runs the graph of a policy: rows of observations in, rows of actions out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,78 +18,162 @@ ACTION_NAMES = ("action", "actions")
 """What the action is called among several outputs, such as values of a critic."""
 
 
+class Wiring(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a contract says of the inputs and outputs of a graph, by their names."""
+
+    action_width: int | None = None
+    """None: as the graph has it."""
+    vectors: dict[str, int] | None = None
+    """Input → how many numbers of the observation it takes, in order; None: the one
+    input that is nothing else takes all, whatever its name."""
+    others: dict[str, tuple[int, ...]] = {}
+    """Input that takes something else → shape of one world's."""
+    outputs: dict[str, tuple[int, ...]] = {}
+    """Beside the action → shape of one world's."""
+    states: dict[str, str] = {}
+    """Beside `STATE_NAMES`."""
+
+
 class Runner(ABC):
     """Runs a graph for one row or for several worlds; remembers recurrent state."""
 
     @abstractmethod
-    def run(self, observations: Floats32) -> Floats32:
-        """(worlds, actions) of (worlds, width); read it before the next call."""
+    def run(self, observations: Floats32, *others: Floats32) -> Floats32:
+        """(worlds, actions) of (worlds, width); read it before the next call.
+
+        `others` (worlds, …) are inputs beside the observation, in the contract's order.
+        """
 
     @abstractmethod
     def reset(self, worlds: NDArray[np.bool_] | None = None) -> None:
         """Forgets what was seen: everywhere, or where `worlds` (worlds,) is true."""
+
+    @property
+    def outputs(self) -> dict[str, Floats32]:
+        """Outputs of the last run beside the action, (worlds, …) by name."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
     """Which input and output of a graph is what."""
 
-    observation: Port
+    vectors: tuple[Port, ...]
+    """(1, width) each: pieces of the observation, in order."""
     action: Port
     states: tuple[tuple[Port, Port], ...]
-    """What goes in and comes out, each (layers, 1, hidden)."""
+    """What goes in and comes out, each (layers, 1, hidden) or (1, hidden)."""
+    others: tuple[Port, ...] = ()
+    outputs: tuple[Port, ...] = ()
+    """Beside the action."""
+
+    @property
+    def observation(self) -> Port:
+        """Of a policy that sees one vector."""
+        (port,) = self.vectors
+        return port
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """Which columns of the observation each of `vectors` takes."""
+        ends = accumulate((port.width for port in self.vectors), initial=0)
+        return tuple(slice(*pair) for pair in pairwise(ends))
+
+    @property
+    def by_world(self) -> tuple[Port, ...]:
+        """All whose first axis is that of worlds."""
+        return (*self.vectors, *self.others, self.action, *self.outputs)
 
     @property
     def is_open(self) -> bool:
         """Whether the graph says that it takes many rows at once."""
-        rows = [self.observation.shape[0], self.action.shape[0]]
-        return all(
-            n is None for n in rows + [p.shape[1] for s in self.states for p in s]
-        )
+        rows = [port.shape[0] for port in self.by_world]
+        rows += [port.shape[-2] for pair in self.states for port in pair]
+        return all(n is None for n in rows)
 
 
-def sort_ports(graph: Graph, action_width: int | None = None) -> Ports:
+def sort_ports(graph: Graph, wiring: Wiring | None = None) -> Ports:
     """Ports of a graph; raises `ValueError` with what is wrong in words.
 
-    The observation is the input that is no state, the action the output that is none;
-    of several the one called `action` or `actions`, or the only one (1, action_width).
-    An action whose width is left open is as wide as it should be; running it shows.
+    Those that the contract names are what it says. Of the others the observation is the
+    input that is no state, the action the output that is none; of several the one
+    called `action` or `actions`, or the only one (1, action_width). An action whose
+    width is left open is as wide as it should be; running it shows.
     """
+    wiring = wiring or Wiring()
     inputs = {port.name: port for port in graph.inputs}
     outputs = {port.name: port for port in graph.outputs}
+    named = {name: (width,) for name, width in (wiring.vectors or {}).items()}
+    vectors = _take("input", inputs, named)
+    others = _take("input", inputs, wiring.others)
+    further = _take("output", outputs, wiring.outputs)
     states = []
-    for name in inputs.keys() & STATE_NAMES.keys():
-        if STATE_NAMES[name] not in outputs:
-            raise ValueError(
-                f"it has an input '{name}' and no output '{STATE_NAMES[name]}'"
-            )
-        states.append((inputs.pop(name), outputs.pop(STATE_NAMES[name])))
-    _check_single("input", inputs.values())
-    outputs = _choose_action(outputs, action_width)
+    for name in wiring.states.keys() - inputs.keys():
+        raise ValueError(f"it has no input '{name}', a state by its contract")
+    every = {**STATE_NAMES, **wiring.states}
+    for name in inputs.keys() & every.keys():
+        if every[name] not in outputs:
+            raise ValueError(f"it has an input '{name}' and no output '{every[name]}'")
+        states.append((inputs.pop(name), outputs.pop(every[name])))
+    if wiring.vectors is None:
+        _check_single("input", inputs.values())
+        vectors = tuple(inputs.values())
+    elif inputs:
+        raise ValueError(
+            f"it has an input '{min(inputs)}', of which its contract says nothing"
+        )
+    outputs = _choose_action(outputs, wiring.action_width)
     _check_single("output", outputs.values())
     for before, after in states:
-        is_state = len(before.shape) == 3 and None not in before.shape[::2]
+        is_state = len(before.shape) in (2, 3) and None not in (
+            *before.shape[:-2],
+            before.shape[-1],
+        )
         if before.shape != after.shape or not is_state:
             raise ValueError(
                 f"'{before.name}' is {_say(before)} and '{after.name}' is {_say(after)}"
             )
-    for port in (*(p for pair in states for p in pair), *inputs.values()):
+    for port in (*(p for pair in states for p in pair), *vectors):
         if any(n is not None and n < 1 for n in port.shape):
             raise ValueError(f"'{port.name}' is {_say(port)}")
-    (observation,), (action,) = inputs.values(), outputs.values()
-    if len(action.shape) == 2 and action.shape[1] is None and action_width is not None:
-        action = replace(action, shape=(action.shape[0], action_width))
-    for port in (observation, action):
+    (action,) = outputs.values()
+    open_width = len(action.shape) == 2 and action.shape[1] is None
+    if open_width and wiring.action_width is not None:
+        action = replace(action, shape=(action.shape[0], wiring.action_width))
+    for port in (*vectors, action):
         if len(port.shape) != 2 or port.shape[0] not in (None, 1) or port.shape[1] == 0:
             raise ValueError(f"'{port.name}' is {_say(port)}, not (1, width)")
         if port.shape[1] is None:
             raise ValueError(
                 f"the width of '{port.name}' is left open (a dynamic shape)"
             )
+    for port in (*vectors, *others, action, *further):
         if port.dtype not in (np.float32, np.float64):
             kind = "another kind" if port.dtype is None else port.dtype.__name__
             raise ValueError(f"'{port.name}' holds numbers of {kind}, not floats")
-    return Ports(observation, action, tuple(sorted(states, key=lambda s: s[0].name)))
+    states.sort(key=lambda pair: pair[0].name)
+    return Ports(vectors, action, tuple(states), others, further)
+
+
+def _take(
+    what: str, ports: dict[str, Port], shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[Port, ...]:
+    """Those that the contract names, taken out of `ports`."""
+    taken = []
+    for name, shape in shapes.items():
+        if name not in ports:
+            has = ", ".join(ports) or "none"
+            raise ValueError(
+                f"it has no {what} '{name}', which its contract names; it has {has}"
+            )
+        port = ports.pop(name)
+        if not port.shape or port.shape[0] not in (1, None) or port.shape[1:] != shape:
+            wanted = ", ".join(map(str, (1, *shape)))
+            raise ValueError(
+                f"'{name}' is {_say(port)}; by its contract it is ({wanted})"
+            )
+        taken.append(port)
+    return tuple(taken)
 
 
 def _choose_action(outputs: dict[str, Port], width: int | None) -> dict[str, Port]:

@@ -8,12 +8,14 @@ from realworthy.policies.contract import (
     Conventions,
     Delays,
     DriveGains,
+    ImageInput,
     InputRange,
     JointLimits,
     Spread,
     TwinReference,
 )
 from realworthy.recordings.sidecar import CommandKind
+from realworthy.tasks.environment import Purpose
 from realworthy.tasks.gains import find_gains, find_owner
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins.commands import CommandLine, describe_commands
@@ -31,6 +33,7 @@ def build_contract(worlds: TaskWorlds) -> Contract:
     if len(kinds) > 1:
         found = ", ".join(sorted(kinds))
         raise RealworthyError(f"Task '{task.name}' has commands of kinds {found}.")
+    deployable = [x for x in task.groups if x.purpose is Purpose.DEPLOYABLE]
     late = tuple(steps * worlds.period for steps in worlds.randomization.latency)
     return Contract(
         task=task.name,
@@ -59,6 +62,19 @@ def build_contract(worlds: TaskWorlds) -> Contract:
             gravity="down",
             action_feedback="used",
         ),
+        images={
+            group.name: ImageInput(
+                channels=group.shape[0],
+                height=group.shape[1],
+                width=group.shape[2],
+                lower=group.lower,
+                upper=group.upper,
+                camera=group.camera or group.name,
+            )
+            for group in deployable
+            if group.describe().is_image
+        },
+        arrays={x.name: x.shape for x in deployable if not x.describe().is_image},
         envelope=describe_envelope(worlds),
     )
 

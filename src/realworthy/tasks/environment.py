@@ -33,6 +33,15 @@ class ObservationGroup:
     shape: tuple[int, ...]
     """Of one world: (width,), (instants, width) or (channels, height, width)."""
     purpose: Purpose
+    has_mirror: bool = True
+    """Where the task has a symmetry: whether it can be seen in the mirror."""
+    lower: float = 0.0
+    upper: float = 1.0
+    """Of an image: what its darkest and its brightest values are."""
+
+    @property
+    def is_image(self) -> bool:
+        return len(self.shape) == 3
 
     @property
     def size(self) -> int:

@@ -13,6 +13,7 @@ from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Term
 from realworthy.tasks.chance import Chance
+from realworthy.tasks.groups import TaskGroup
 from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.scene import Scene
 from realworthy.twins import Twin
@@ -73,6 +74,9 @@ class Task(ABC):
     """Reward term → weight; the reward is their sum times the period [s]."""
     reflection: Reflection | None = None
     """Its left–right symmetry, if it has one."""
+    groups: tuple[TaskGroup, ...] = ()
+    """Groups of observations beside those that every task has, such as a map of heights
+    or an image; `observe_groups` gives them."""
 
     @abstractmethod
     def prepare(self, scene: Scene) -> None:
@@ -111,6 +115,13 @@ class Task(ABC):
     def observe_privileged(self, scene: Scene) -> Tensor | None:
         """(worlds, k) the group `privileged`: what is no term and no number of e."""
         return None
+
+    def observe_groups(self, scene: Scene) -> Mapping[str, Tensor]:
+        """Name of each of `groups` → (worlds, *shape), 32-bit floats.
+
+        Policies see them as they are, without noise, delay or history.
+        """
+        return {}
 
     def build_reference(self, scene: Scene) -> Controller:
         """A controller that does the task, from the truth."""

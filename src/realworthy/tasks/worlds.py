@@ -25,6 +25,7 @@ from realworthy.tasks.environment import (
     Step,
 )
 from realworthy.tasks.failures import Failure
+from realworthy.tasks.groups import check_groups, check_observed
 from realworthy.tasks.measuring import Link, Measuring
 from realworthy.tasks.mirrors import Mirrors
 from realworthy.tasks.pushing import Pushing
@@ -49,7 +50,7 @@ PURPOSES = {
 """Group of a task's observations → what it is for: `policy` has the task's terms as
 they are measured, `truth` the same without noise, delay and history and the share of
 time that is left, `e` is standardised where some of it differs, and `privileged` is
-what the task adds."""
+what the task adds. The task's `groups` come after these."""
 Simulate: TypeAlias = Callable[[BoundTwin, int, int], Simulator]
 """Bound twin, worlds and substeps of a control step → a simulator."""
 _ITERATIONS, _LINE_SEARCHES = 8, 12
@@ -98,7 +99,9 @@ class TaskWorlds(Environment):
         have twice the twin's time step, where two such fit into a control step.
         Episodes of `is_practice` may begin where a policy learns most.
         """
+        check_groups(task.groups, (*PURPOSES, "action"))
         self.task, self.device = task, find_device(device)
+        self._has_checked_groups = False
         self.randomization = randomization or Randomization()
         self._link = _check_link(link, self.randomization)
         belief = self.randomization.belief
@@ -146,7 +149,9 @@ class TaskWorlds(Environment):
         self.groups = {
             name: ObservationGroup(tuple(x.shape[1:]), PURPOSES[name])
             for name, x in self.observations.items()
+            if name in PURPOSES
         }
+        self.groups |= {group.name: group.describe() for group in task.groups}
         self._mirrors = self._build_mirrors()
         self.mirror_count = self._mirrors.count
         self._is_recorded = recorded and self.device.type == "cuda"
@@ -299,6 +304,14 @@ class TaskWorlds(Environment):
             self._mirrors = self._build_mirrors()
 
     def mirror(self, group: str, x: Tensor, element: int = 1) -> Tensor:
+        for other in self.task.groups:
+            if other.name == group:
+                if other.mirror is None:
+                    raise RealworthyError(
+                        f"Group '{group}' of observations has no mirror.",
+                        hint="Give its TaskGroup `mirror`, or mirror nothing.",
+                    )
+                return other.mirror(x)
         return self._mirrors.mirror(group, x)
 
     def mirror_action(self, action: Tensor, element: int = 1) -> Tensor:
@@ -417,7 +430,18 @@ class TaskWorlds(Environment):
         privileged = self.task.observe_privileged(self.scene)
         if privileged is not None:
             groups["privileged"] = privileged[ids].clone()
-        return groups
+        return groups | self._observe_groups(ids)
+
+    def _observe_groups(self, ids: Tensor | slice) -> Observations:
+        """What the task adds, of some worlds."""
+        task = self.task
+        if not task.groups:
+            return {}
+        observed = task.observe_groups(self.scene)
+        if not self._has_checked_groups:
+            check_observed(task.groups, observed, self.world_count)
+            self._has_checked_groups = True
+        return {group.name: observed[group.name][ids].clone() for group in task.groups}
 
     def _put(self, worlds: Tensor, start: Start) -> None:
         """Puts the worlds of a mask where they begin."""
