@@ -15,7 +15,7 @@ from realworthy.errors import BadFile, RealworthyError, UnknownName
 from realworthy.learning.presets import Randomize, choose_randomization
 from realworthy.parameters import Belief, ParameterSpace, SampleBelief
 from realworthy.policies import Contract, Policy, load_policy
-from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.catalogue import build_task, fit_twin
 from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import Simulate, TaskWorlds
@@ -214,17 +214,18 @@ def build_subject(
     contract = load_contract(path, infer=infer)
     name = _check_task(task or contract.task, is_asked=bool(task))
     found = twin or find_twin(contract, path)
+    found = found if isinstance(found, Twin) else load_twin(found)
     subject = Subject(
         path=path,
         contract=contract,
         task=name,
-        twin=found if isinstance(found, Twin) else load_twin(found),
+        twin=found.with_roles(contract.roles),
         thread_count=thread_count,
         assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
     if name != contract.task and not twin:
         _check_fit(subject)
-    return subject
+    return subject.on(fit_twin(name, subject.twin))
 
 
 def _check_fit(subject: Subject) -> None:

@@ -46,6 +46,11 @@ ImporterName = Annotated[
 TwinName = Annotated[
     str, Role.READ, tyro.conf.arg(metavar="TWIN", help_behavior_hint="")
 ]
+RoleNames = tyro.conf.UseAppendAction[
+    Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="ROLE=PART", help_behavior_hint="")
+    ]
+]
 BaseName = Annotated[
     str, tyro.conf.arg(metavar="free|world|BODY", help_behavior_hint="")
 ]

@@ -25,6 +25,7 @@ TOPICS = {
     "realities": "stand-ins for robots, with a truth that only they know",
     "importers": "foreign layouts of recordings",
     "tasks": "what can be learned; with a name, what a task is made of",
+    "tasks --twin arm": "which of them a twin can learn, and which part does what",
     "learners": "who can learn it, with all settings",
     "tables": "ranges that others have published for randomization",
     "run.csv --twin arm": "a recording, and whether it fits a twin",
@@ -62,7 +63,7 @@ class Show:
     """One twin, reality, importer, task, learner or table; or a part of parameters'
     names."""
     twin: TwinName = ""
-    """Whose parameters; or the twin that a recording should fit."""
+    """Whose parameters; the twin that tasks or a recording should fit."""
     against: TwinName = ""
     """Another file of the same robot, to list where the two disagree."""
     base: BaseName = ""
@@ -107,11 +108,11 @@ class Show:
         if topic == "tasks":
             from realworthy.cli import show_tasks
 
-            return (
-                show_tasks.show_task(self.name)
-                if self.name
-                else show_tasks.show_tasks()
-            )
+            if self.name:
+                return show_tasks.show_task(self.name, self.twin, self.base)
+            if self.twin:
+                return show_tasks.show_fits(self.twin, self.base)
+            return show_tasks.show_tasks()
         if topic == "learners":
             from realworthy.cli import show_learners
 

@@ -1,8 +1,17 @@
 """`show tasks`: what can be learned; one of them with all that it is made of."""
 
-from realworthy.cli.printing import emit_heading, emit_table
+import re
+
+from realworthy.cli.printing import emit_heading, emit_note, emit_table
+from realworthy.errors import RealworthyError
 from realworthy.learning.presets import find_preset
 from realworthy.tasks.catalogue import TASKS, build_task
+from realworthy.tasks.task import Task
+from realworthy.twins import load_twin
+
+_LONG = 160
+"""Letters of a reason, at most: names of many commands are cut."""
+_ROLES = ("tip", "gripper", "trunk", "feet", "home")
 
 
 def show_tasks() -> object:
@@ -23,9 +32,59 @@ def show_tasks() -> object:
     }
 
 
-def show_task(name: str) -> object:
+def show_fits(reference: str, base: str = "") -> object:
+    """Which tasks a twin can learn, which part does what, and what is missing."""
+    twin = load_twin(reference, base=base)
+    built: dict[str, Task] = {}
+    missing: dict[str, RealworthyError] = {}
+    for name in TASKS:
+        try:
+            built[name] = build_task(name, twin)
+        except RealworthyError as error:
+            missing[name] = error
+    emit_heading(twin.name, f"{len(built)} of {len(TASKS)} tasks fit it")
+    emit_table(
+        "Tasks that fit",
+        ("name", "added in simulation"),
+        [(name, "; ".join(task.added) or "nothing") for name, task in built.items()],
+    )
+    emit_table(
+        "Tasks that do not fit",
+        ("name", "what is missing", "what to do"),
+        [
+            (", ".join(names), reason, missing[names[0]].hint)
+            for reason, names in _group(missing, twin.owner).items()
+        ],
+    )
+    roles = twin.roles
+    parts = {role: getattr(roles, role) for role in _ROLES}
+    emit_table(
+        "Roles",
+        ("role", "part", "because"),
+        [(role, part.words or "none", part.reason) for role, part in parts.items()],
+    )
+    emit_note("Another part: --role ROLE=PART of train, or roles: in a twin file.")
+    return {
+        "twin": twin.name,
+        "tasks": [
+            {
+                "name": name,
+                "fits": name in built,
+                "added": list(built[name].added) if name in built else [],
+                "missing": missing[name].problem if name in missing else "",
+            }
+            for name in TASKS
+        ],
+        "roles": {
+            role: {"part": part.words, "because": part.reason}
+            for role, part in parts.items()
+        },
+    }
+
+
+def show_task(name: str, twin: str = "", base: str = "") -> object:
     """What a task observes, does, is told, and is rewarded for."""
-    task = build_task(name)
+    task = build_task(name, load_twin(twin, base=base) if twin else None)
     emit_heading(task.name, f"{TASKS[name].about}, on twin '{task.twin.name}'")
     emit_table(
         "Observed",
@@ -44,6 +103,14 @@ def show_task(name: str) -> object:
             )
         ),
     )
+    if task.parts:
+        emit_table(
+            "Roles",
+            ("role", "part", "because"),
+            [(role, x.words, x.reason) for role, x in task.parts.items()],
+        )
+    for line in task.added:
+        emit_note(f"Added: {line}.", style="")
     if task.inputs:
         emit_table(
             "Told",
@@ -61,3 +128,16 @@ def show_task(name: str) -> object:
         "inputs": [i.name for i in task.inputs],
         "weights": dict(task.weights),
     }
+
+
+def _group(missing: dict[str, RealworthyError], owner: str) -> dict[str, list[str]]:
+    """What is missing, without saying whose it is, → the tasks that miss it."""
+    found: dict[str, list[str]] = {}
+    for name, error in missing.items():
+        reason = " ".join(error.problem.split())
+        reason = reason.removeprefix(f"Task '{name}' does not fit {owner}: ")
+        reason = re.sub(f"^{re.escape(owner)} ", "it ", reason, flags=re.IGNORECASE)
+        if len(reason) > _LONG:
+            reason = reason[:_LONG].rpartition(" ")[0] + " …"
+        found.setdefault(reason, []).append(name)
+    return found

@@ -14,6 +14,7 @@ from realworthy.cli.arguments import (
     JsonFile,
     ReportFile,
     Role,
+    RoleNames,
     TwinName,
     parse_numbers,
 )
@@ -57,6 +58,9 @@ class Train:
     """The folder of a run, whose weights are the first ones."""
     twin: TwinName = ""
     """A twin to learn on; by default the task's own."""
+    role: RoleNames = ()
+    """A part of the twin for a role of the task, where the one proposed is not meant:
+    tip=SITE, feet=A,B,C,D; realworthy show tasks --twin TWIN lists them."""
     minutes: AnyNumber = None
     """Stop after so many minutes; by default as the task's preset says."""
     steps: AnyCount = None
@@ -245,12 +249,14 @@ class Train:
 
         from realworthy.errors import RealworthyError
         from realworthy.learning.catalogue import name_learner
+        from realworthy.robots.roles import parse_roles
 
         name = name_learner(began.learner)
         asked = {
             "--learner": (self.learner, name),
             "--from": (self.start_from or None, began.start_from),
             "--twin": (self.twin or None, began.twin),
+            "--role": (parse_roles(self.role).words or None, began.roles.words),
             "--randomize": (self.randomize, began.randomize.value),
             "--table": (self.table or None, began.table),
             "--grow": (self.grow, began.grow.value),
@@ -277,12 +283,14 @@ class Train:
     def _settings(self, seed: int) -> "TrainSettings":
         from realworthy.learning.presets import Grow, Randomize
         from realworthy.learning.training import choose_settings
+        from realworthy.robots.roles import parse_roles
 
         settings = choose_settings(
             self.task,
             learner=self.learner or "",
             start_from=self.start_from,
             twin=self.twin,
+            roles=parse_roles(self.role),
             randomize=Randomize(self.randomize or "preset"),
             table=self.table,
             grow=Grow(self.grow or "at_once"),
@@ -360,6 +368,7 @@ def to_tree(training: "Training") -> dict[str, object]:
         "invalid_steps": training.invalid_count,
         "stopped_by": training.stopped_by,
         "policy": str(training.folder.policy),
+        "added": list(training.added),
         "warnings": list(training.warnings),
     }
 
@@ -406,6 +415,8 @@ def print_training(training: "Training") -> None:
     """The policy, how well it did, and in how long."""
     from realworthy.cli.printing import emit_heading, emit_note, emit_table
 
+    for line in training.added:
+        emit_note(f"Added: {line}.", style="")
     for warning in training.warnings:
         emit_note(f"Warning: {warning}", style="yellow")
     judged = training.evaluation

@@ -63,6 +63,7 @@ def conclude(practice: Practice) -> Training:
         invalid_count=invalid,
         update_count=practice.update_count,
         stopped_by=stopped_by,
+        added=task.added,
         warnings=(*practice.warnings, *diverged, *practice.learner.warnings),
     )
 

@@ -28,10 +28,11 @@ from realworthy.learning.training import (
     TrainSettings,
     choose_settings,
 )
-from realworthy.tasks.catalogue import build_task
+from realworthy.robots.roles import RoleChoices
+from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.twins import load_twin
+from realworthy.twins import Twin, load_twin
 
 
 def train(
@@ -123,7 +124,7 @@ def _prepare(
     """What builds the task, how worlds differ, and what is to be said of that."""
     make, how, remarks = _choose(settings, task, randomization)
     if settings.terrain:
-        twin, flat = load_twin(settings.twin) if settings.twin else None, make
+        twin, flat = _load_twin(settings), make
 
         def make() -> Task:
             return put_on_terrain(flat(), twin, settings.terrain)
@@ -134,13 +135,21 @@ def _prepare(
     return make, how, remarks
 
 
+def _load_twin(settings: TrainSettings) -> Twin | None:
+    """The twin with its roles as chosen; None: the task's own as it is."""
+    twin = load_twin(settings.twin) if settings.twin else None
+    if settings.roles == RoleChoices():
+        return twin
+    return (twin or load_twin(TASKS[settings.task].twin)).with_roles(settings.roles)
+
+
 def _choose(
     settings: TrainSettings,
     task: Callable[[], Task] | None,
     randomization: Randomization | None,
 ) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
     """The same, without what the settings add to the worlds."""
-    twin = load_twin(settings.twin) if settings.twin else None
+    twin = _load_twin(settings)
 
     def build() -> Task:
         return build_task(settings.task, twin)

@@ -10,6 +10,7 @@ from realworthy.learning.catalogue import LEARNERS, name_learner
 from realworthy.learning.learner import LearnerSettings, Metrics
 from realworthy.learning.presets import Grow, Randomize, find_preset
 from realworthy.learning.runs import RunFolder
+from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.catalogue import check_task
 from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation
@@ -27,6 +28,8 @@ class TrainSettings:
     """By name; see `TASKS`."""
     twin: str = ""
     """As `load_twin` takes it; empty: the task's own."""
+    roles: RoleChoices = field(default_factory=RoleChoices)
+    """Parts of the twin that were chosen; see `Twin.with_roles`."""
     randomize: Randomize = Randomize.PRESET
     table: str = ""
     """Published ranges in place of the preset's, by name; see `TABLES`."""
@@ -97,6 +100,7 @@ class TrainOptions(TypedDict, total=False):
     """By name, with the settings of its preset, or with settings; PPO unless said."""
     start_from: str | Path
     twin: str | Path
+    roles: RoleChoices
     randomize: Randomize
     table: str
     grow: Grow
@@ -135,6 +139,7 @@ def choose_settings(task: str, **options: Unpack[TrainOptions]) -> TrainSettings
         learner=learner,
         start_from=str(options.get("start_from", "")),
         twin=str(options.get("twin", "")),
+        roles=options.get("roles", RoleChoices()),
         randomize=options.get("randomize", Randomize.PRESET),
         table=options.get("table", ""),
         grow=options.get("grow", Grow.AT_ONCE),
@@ -208,4 +213,6 @@ class Training:
     update_count: int
     stopped_by: str
     """`minutes`, `steps` or `target`."""
+    added: tuple[str, ...] = ()
+    """What the task added to the twin in simulation."""
     warnings: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from realworthy.policies.runner import Wiring
 from realworthy.policies.terms import Term
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import RobotInfo
+from realworthy.robots.roles import RoleChoices
 
 SCHEMA = 2
 PARITY_COUNT = 16
@@ -192,6 +193,8 @@ class Contract(_Part, frozen=True, kw_only=True):
     resting: dict[str, float] = {}
     """Commands that no action moves, such as a gripper's, and where they stay [the
     command's unit]."""
+    roles: RoleChoices = RoleChoices()
+    """Parts of the twin that were chosen for the task, by name."""
     vectors: dict[str, tuple[str, ...]] = {}
     """Input of the network → its terms, where they are not all in one input."""
     images: dict[str, ImageInput] = {}

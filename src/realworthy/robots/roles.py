@@ -42,6 +42,16 @@ class RoleChoices(
     gains: tuple[float, float] | None = None
     """kp [N·m/rad] and kd [N·m·s/rad] of the servos that are driven."""
 
+    @property
+    def words(self) -> str:
+        """As `parse_roles` reads them; empty where nothing was chosen."""
+        values = {
+            name: getattr(self, name)
+            for name in self.__struct_fields__
+            if getattr(self, name) not in ("", (), None)
+        }
+        return " ".join(f"{name}={_spell(value)}" for name, value in values.items())
+
     def merge(self, other: "RoleChoices") -> "RoleChoices":
         """These, with those that `other` chooses in their place."""
         chosen = {
@@ -50,6 +60,10 @@ class RoleChoices(
             if getattr(other, name) not in ("", (), None)
         }
         return msgspec.structs.replace(self, **chosen)
+
+
+def _spell(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def parse_roles(words: Iterable[str]) -> RoleChoices:

@@ -7,34 +7,36 @@ selection for legs of six joints is ours.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
-from realworthy.errors import RealworthyError
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.failures import Failure
+from realworthy.tasks.fitting import Fitted, fit_home, fit_walker
 from realworthy.tasks.legged import (
     Base,
     BaseMotion,
     CommandSettings,
     Feet,
     VelocityCommands,
+    require_legs,
 )
-from realworthy.tasks.mirrors import Reflection, Swap
+from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.scene import Scene
 from realworthy.tasks.stance import Beginning, Stance, read_stance
 from realworthy.tasks.task import Input, Start, Task
 from realworthy.tasks.walking import WalkTally
 from realworthy.twins import Twin, load_twin
+from realworthy.twins.roles import Foot
 
-FEET = ("left_foot", "right_foot")
-_CARE = {"hip_pitch": 0.01, "knee": 0.01, "hip_roll": 1.0}
-"""How much the pose of a joint matters; others 5."""
-_TURNED = ("roll", "yaw")
-"""Joints whose angles change sign in the mirror."""
+_CARE_STRIDE, _CARE_LEAN, _CARE_OTHER = 0.01, 1.0, 5.0
+"""How much the pose of a joint matters: of a leg's first two pitches, hip and knee; of
+the one that leans, the hip's roll; of others."""
+_STRIDES = 2
 _SWING = 0.09
 """[m] that a foot is lifted."""
 _HEIGHT_SCALE = 0.008
@@ -72,9 +74,9 @@ class BipedSettings:
 class BipedVelocity(Task):
     """Velocity tracking on two legs.
 
-    A twin needs a free base; joints with position input named `left_…` and `right_…`;
-    sites `left_foot` and `right_foot`, level when the robot stands, with touch sensors
-    `left_foot_contact` and `right_foot_contact`.
+    A twin needs a free base with two legs of three joints or more, which are driven.
+    What else it lacks is added, and `added` says so. Joints that are no leg's, such as
+    those of arms, stay at home.
     """
 
     name = "biped"
@@ -101,10 +103,13 @@ class BipedVelocity(Task):
     def __init__(
         self, twin: Twin | None = None, *, settings: BipedSettings | None = None
     ) -> None:
-        self.twin = twin or load_twin("humanoid")
+        feet, fitted = self._fit(twin or load_twin("humanoid"))
+        self.twin, self.added = fitted.twin, fitted.added
+        self._sites = tuple(foot.site for foot in feet)
         self.settings = s = settings or BipedSettings()
         self.seconds = s.seconds
-        self.stance = read_stance(self.twin)
+        self._care_of = _weigh_joints(feet)
+        self.stance = read_stance(self.twin, self._care_of)
         c = s.commands
         self.inputs = (
             Input("command.forward", -c.forward, c.forward, "m/s"),
@@ -114,18 +119,29 @@ class BipedVelocity(Task):
             Input("clock.cosine", -1.0, 1.0, "1"),
         )
         self.terms = self.stance.build_terms(self.inputs)
-        self.action = self.stance.build_action(s.action_scale, s.action_clip)
-        self.reflection = reflect_biped(self.stance)
+        self.action = self.stance.build_action(
+            self.twin.role_choices.action_scale or s.action_scale, s.action_clip
+        )
+        self.reflection = reflect_biped(self.stance, self._image)
+
+    def _fit(self, twin: Twin) -> tuple[tuple[Foot, ...], Fitted]:
+        """Its feet, and the twin with what it lacked."""
+        at_home = fit_home(twin)
+        roles = at_home.twin.roles
+        self.parts = {"trunk": roles.trunk, "feet": roles.feet, "home": roles.home}
+        feet = require_legs(at_home.twin, 2, least_joints=3)
+        self._image = roles.mirror_image
+        return feet, fit_walker(at_home, feet)
 
     def prepare(self, scene: Scene) -> None:
         stance, device = self.stance, scene.device
-        self.base, self.feet = Base(scene), Feet(scene, FEET)
+        self.base, self.feet = Base(scene), Feet(scene, self._sites)
         self.commands = VelocityCommands(scene, self.settings.commands)
         self.tally = WalkTally(scene)
         self._beginning = Beginning(scene, stance)
         self._joints, _ = scene.find_joints(stance.joints)
         self._home = torch.tensor(stance.angles, device=device)
-        care = [_find_care(joint) for joint in stance.joints]
+        care = [self._care_of[joint] for joint in stance.joints]
         self._care = torch.tensor(care, device=device)
         self.phase = scene.zeros()
         """(worlds,) [rad] of the left foot."""
@@ -222,20 +238,13 @@ class BipedVelocity(Task):
         return float(self.feet.read_positions(scene)[0, :, 2].mean())
 
 
-def reflect_biped(stance: Stance) -> Reflection:
-    """Left and right exchanged, and with them the halves of the clock."""
-    swaps: dict[str, Swap] = {}
-    stems = (command.removesuffix(".command") for command in stance.commands)
-    for name in (*stance.joints, *stems):
-        side, _, rest = name.partition("_")
-        if side not in ("left", "right") or not rest:
-            raise RealworthyError(
-                f"Joint '{name}' is on no side.",
-                hint="A biped's joints are named like left_knee and right_knee.",
-            )
-        other = "right" if side == "left" else "left"
-        factor = -1.0 if any(part in rest for part in _TURNED) else 1.0
-        swaps[name] = (f"{other}_{rest}", factor)
+def reflect_biped(
+    stance: Stance, image: Mapping[str, tuple[str, float]] | None
+) -> Reflection | None:
+    """Left and right exchanged, and the clock's halves; None where sides differ."""
+    swaps = stance.find_swaps(image)
+    if swaps is None:
+        return None
     turned = [f"{stance.gyro}.x", f"{stance.gyro}.z", "command.left", "command.turn"]
     turned += ["clock.sine", "clock.cosine"]
     velocity = [(0, 1.0), (1, -1.0), (2, 1.0)]
@@ -246,5 +255,11 @@ def reflect_biped(stance: Stance) -> Reflection:
     )
 
 
-def _find_care(joint: str) -> float:
-    return next((care for part, care in _CARE.items() if part in joint), 5.0)
+def _weigh_joints(feet: Sequence[Foot]) -> dict[str, float]:
+    """Joint of a leg → how much its pose matters."""
+    care: dict[str, float] = {}
+    for foot in feet:
+        care |= dict.fromkeys(foot.joints, _CARE_OTHER)
+        care |= dict.fromkeys(foot.pitches[:_STRIDES], _CARE_STRIDE)
+        care[foot.leaning] = _CARE_LEAN
+    return care

@@ -1,9 +1,11 @@
 """Every task that comes with Realworthy, by name."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from realworthy.errors import RealworthyError, UnknownName
+from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
 from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
@@ -68,6 +70,14 @@ def check_task(name: str) -> None:
         raise UnknownName("task", name, TASKS, owner="Realworthy", hint=hint)
 
 
+def fit_twin(name: str, twin: Twin, roles: RoleChoices | None = None) -> Twin:
+    """The twin as a task sees it: parts as chosen, and with what the task adds.
+
+    A policy's contract says which parts were chosen where it learned.
+    """
+    return build_task(name, twin.with_roles(roles or RoleChoices())).twin
+
+
 def build_task(name: str, twin: Twin | None = None) -> Task:
     """A task by its name, on its own twin or on the one given.
 
@@ -81,6 +91,13 @@ def build_task(name: str, twin: Twin | None = None) -> Task:
         if twin is None:
             raise
         raise RealworthyError(
-            f"Task '{name}' does not fit twin '{twin.name}': {error.args[0]}.",
+            f"Task '{name}' does not fit twin '{twin.name}': {_name_part(error)}.",
             hint=f"It is for '{entry.twin}' and other twins of such a robot.",
         ) from None
+
+
+def _name_part(error: KeyError) -> str:
+    """The joint, body or site that MuJoCo did not find, without all that there are."""
+    text = str(error.args[0])
+    name = re.match(r"Invalid name '(.*?)'", text)
+    return f"it has no part called '{name[1]}'" if name else text.removesuffix(".")

@@ -46,6 +46,7 @@ def build_contract(worlds: TaskWorlds) -> Contract:
         substeps=worlds.simulator.substeps,
         command_kind=kinds.pop(),
         gains=_list_resting_gains(worlds, still) | _list_gains(worlds, moved),
+        roles=task.twin.role_choices,
         resting=_list_resting(worlds, still),
         limits=_list_limits(worlds, joints),
         inputs={

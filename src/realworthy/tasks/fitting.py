@@ -53,7 +53,7 @@ def fit_walker(at_home: Fitted, feet: Sequence[Foot]) -> Fitted:
     fitted = _add_imu(_add_floor(at_home))
     if not len(list(at_home.twin.base_spec.keys)):
         fitted = _add_home(fitted, at_home.twin, feet)
-    missing = [foot for foot in feet if not foot.site]
+    missing = [foot for foot in feet if not foot.feels]
     if missing:
         names = ", ".join(foot.body for foot in missing)
         fitted = fitted.add(
@@ -61,11 +61,6 @@ def fit_walker(at_home: Fitted, feet: Sequence[Foot]) -> Fitted:
             f"a touch sensor at each of {len(missing)} feet ({names})",
         )
     return add_servos(fitted)
-
-
-def name_site(foot: Foot) -> str:
-    """The site at a foot, with a touch sensor `<site>_contact`."""
-    return foot.site or f"{foot.place}_foot"
 
 
 def _add_floor(fitted: Fitted) -> Fitted:
@@ -93,7 +88,7 @@ def _add_imu(fitted: Fitted) -> Fitted:
 
 
 def _add_touch(spec: mujoco.MjSpec, foot: Foot) -> None:
-    name, body = name_site(foot), spec.body(foot.body)
+    name, body = foot.site, spec.body(foot.body)
     body.add_site(
         name=name,
         pos=foot.centre,

@@ -92,7 +92,8 @@ def require_legs(twin: Twin, count: int, *, least_joints: int) -> tuple[Foot, ..
         raise MissingPart(twin.owner, wanted, ends, hint)
     short = [foot for foot in feet if len(foot.joints) < least_joints]
     if short:
-        reason = f"'{short[0].body}' is moved by {len(short[0].joints)} joint"
+        count = len(short[0].joints)
+        reason = f"'{short[0].body}' is moved by {count} joint{'s' * (count != 1)}"
         raise MissingPart(
             twin.owner, wanted, reason, f"A leg has {least_joints} or more."
         )

@@ -16,7 +16,7 @@ from torch import Tensor
 from realworthy.parameters import IndependentBelief, Marginal, Uniform
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.fitting import Fitted, fit_home, fit_walker, name_site
+from realworthy.tasks.fitting import Fitted, fit_home, fit_walker
 from realworthy.tasks.legged import (
     Base,
     BaseMotion,
@@ -106,7 +106,7 @@ class QuadrupedVelocity(Task):
         self.settings = s = settings or QuadrupedSettings()
         feet, fitted = self._fit(twin or load_twin("quadruped"))
         self.twin, self.added = fitted.twin, fitted.added
-        self._sites = tuple(name_site(foot) for foot in feet)
+        self._sites = tuple(foot.site for foot in feet)
         self.terrain = None if s.terrain is None else Terrain(s.terrain)
         if self.terrain is not None:
             self.twin = self.terrain.add_to(self.twin)

@@ -231,6 +231,8 @@ class Twin:
 
     def with_roles(self, choices: RoleChoices) -> "Twin":
         """The same twin with other parts chosen for some roles."""
+        if choices == RoleChoices():
+            return self
         moved = self.with_base(choices.trunk) if choices.trunk else self
         return replace(moved, role_choices=self.role_choices.merge(choices))
 

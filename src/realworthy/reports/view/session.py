@@ -195,15 +195,29 @@ def build_session(
     A policy is judged by its task where the twin can do that task; with `task` alone
     its reference controller acts.
     """
-    knobs = choose_knobs(twin)
-    plays: list[Play] = []
     if policy is not None and not isinstance(policy, Policy):
         policy = load_policy(policy)
+    if policy is not None or task is not None:
+        twin = _fit(twin, policy, task)
+    knobs = choose_knobs(twin)
+    plays: list[Play] = []
     if policy is not None or task is not None:
         plays.append(_build_acting(twin, knobs, policy, task))
     plays += [ReplayPlay(twin, knobs.space, recording) for recording in recordings]
     plays.append(HoldPlay(twin, knobs.space))
     return Session(twin, _name_apart(plays), knobs)
+
+
+def _fit(twin: Twin, policy: Policy | None, task: str | None) -> Twin:
+    """The twin with what the task adds to it; as it is where it cannot do the task."""
+    from realworthy.errors import RealworthyError
+    from realworthy.tasks.catalogue import fit_twin
+
+    name = task or (policy.contract.task if policy is not None else "")
+    try:
+        return fit_twin(name, twin, policy.contract.roles if policy else None)
+    except RealworthyError:
+        return twin  # said where the task is needed
 
 
 def _build_acting(

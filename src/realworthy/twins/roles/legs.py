@@ -18,6 +18,9 @@ _LEVEL = 0.15
 """Share of the trunk's height above the lowest point, within which feet are at home,
 and within which the shapes of a foot belong to its sole. Feet of eight robots of
 Menagerie are below 0.01, hands of its humanoids at 0.71 and more; 2026-11-18."""
+_ASIDE = 0.7
+"""Share of the most that a joint moves the foot to the side, from which it is a hip's
+roll as well: hips with slanted axes have two such, of which the later is so called."""
 _MARGIN = 1.3
 """Size of a foot's touch site over that of its shape: contacts lie inside it."""
 
@@ -30,9 +33,15 @@ class Foot:
     """`front_left`, `left` and so on."""
     body: str
     site: str
-    """With a touch sensor `<site>_contact`; empty where the model has none."""
+    """Where a touch sensor `<site>_contact` is, or could be added."""
+    feels: bool
+    """Whether the model has that sensor."""
     joints: tuple[str, ...]
     """Of the leg, from the trunk on."""
+    pitches: tuple[str, ...]
+    """Those of its joints that turn about the trunk's y at home, such as knees."""
+    leaning: str
+    """The joint that moves the foot to the side, such as a hip's roll."""
     centre: tuple[float, float, float]
     """[m] of the sole in the body's frame."""
     lowest: tuple[float, float, float]
@@ -67,7 +76,7 @@ def find_feet(tree: Tree, choices: RoleChoices) -> Part[tuple[Foot, ...]]:
 
 
 def _name(foot: Foot) -> str:
-    return f"{foot.place.replace('_', ' ')}: {foot.site or foot.body}"
+    return f"{foot.place.replace('_', ' ')}: {foot.site if foot.feels else foot.body}"
 
 
 def _choose_links(tree: Tree, choices: RoleChoices) -> tuple[list[int], str]:
@@ -152,17 +161,42 @@ def _describe(tree: Tree, place: str, link: int) -> Foot:
         (turn.T @ (x - tree.data.xpos[link])).tolist() for x in (centre, low)
     )
     quat = tree.data.xquat[link] * [1, -1, -1, -1]
-    chain = tree.list_chain(link)
+    chain, touch = tree.list_chain(link), _find_touch_site(tree, link)
+    joints = [joint for body in chain for joint in tree.list_joints(body)]
+    aside = {joint: _measure_aside(tree, joint, centre) for joint in joints}
+    leaning = [j for j, moved in aside.items() if moved >= _ASIDE * max(aside.values())]
     return Foot(
         place=place,
         body=tree.name_body(link),
-        site=_find_touch_site(tree, link),
+        site=touch or _name_free_site(tree, f"{place}_foot"),
+        feels=bool(touch),
         joints=tree.name_joints(chain),
+        pitches=tuple(tree.model.joint(j).name for j in joints if _is_pitch(tree, j)),
+        leaning=tree.model.joint(leaning[-1]).name,
         centre=(local[0], local[1], local[2]),
         lowest=(lowest[0], lowest[1], lowest[2]),
         radius=radius,
         upright=(float(quat[0]), float(quat[1]), float(quat[2]), float(quat[3])),
     )
+
+
+def _is_pitch(tree: Tree, joint: int) -> bool:
+    """Whether the trunk's y is the axis nearest to the joint's."""
+    return int(np.abs(tree.frame.T @ tree.find_axis(joint)).argmax()) == 1
+
+
+def _measure_aside(tree: Tree, joint: int, foot: Floats) -> float:
+    """[m/rad] by which a hinge moves a foot along the trunk's y."""
+    moved = np.cross(tree.find_axis(joint), foot - tree.find_anchor(joint))
+    return float(abs((tree.frame.T @ moved)[1]))
+
+
+def _name_free_site(tree: Tree, name: str) -> str:
+    """The name, or a longer one where a site is called so."""
+    taken = {tree.model.site(i).name for i in range(tree.model.nsite)}
+    while name in taken:
+        name = f"{name}_touch"
+    return name
 
 
 def _find_touch_site(tree: Tree, link: int) -> str:
