@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from realworthy.errors import RealworthyError
+from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
 from realworthy.tasks.quadruped import QuadrupedVelocity
@@ -38,6 +39,13 @@ QUADRUPEDS = {
     "unitree_go1": ("trunk", "FL_calf FR_calf RL_calf RR_calf"),
     "unitree_go2": ("base", "FL_calf FR_calf RL_calf RR_calf"),
 }
+# The feet's bodies: left, right.
+BIPEDS = {
+    "berkeley_humanoid": ("ll_faa", "lr_faa"),
+    "booster_t1": ("left_foot_link", "right_foot_link"),
+    "unitree_g1": ("left_ankle_roll_link", "right_ankle_roll_link"),
+    "unitree_h1": ("left_ankle_link", "right_ankle_link"),
+}
 # Which part of a task a robot lacks.
 MISSING = [
     ("reach", "leap_hand", "no tip: 4 rows of links begin at 'palm': a hand"),
@@ -48,6 +56,8 @@ MISSING = [
     ("quadruped", "unitree_h1", "no four legs: 2 links end at the ground"),
     ("quadruped", "universal_robots_ur5e", "has no floating base"),
     ("quadruped", "wonik_allegro", "has no floating base"),
+    ("biped", "unitree_a1", "no two legs: 4 links end at the ground"),
+    ("biped", "agility_cassie", "no two legs: nothing drives joint 'left-shin'"),
 ]
 
 
@@ -115,6 +125,35 @@ def test_a_quadruped_of_the_menagerie_stands_on_its_feet(robot: str, load) -> No
     # each joint has its mirror image, and a fitted twin lacks nothing
     assert task.reflection is not None
     assert build_contract(worlds).twin.reference == f"menagerie:{robot}"
+
+
+@pytest.mark.parametrize("robot", BIPEDS)
+def test_a_humanoid_of_the_menagerie_starts_on_two_feet(robot: str, load) -> None:
+    twin = load(robot)
+    task = BipedVelocity(twin)
+    feet = twin.roles.feet.value
+    assert feet is not None
+    assert [foot.body for foot in feet] == [*BIPEDS[robot]]
+    legs = {joint for foot in feet for joint in foot.joints}
+    assert {*task.stance.joints} == legs  # arms, head and waist stay at home
+    assert task.reflection is not None
+    worlds = TaskWorlds(task, 2, thread_count=1)
+    for _ in range(5):  # a tenth of a second: nothing balances them
+        step = worlds.step(torch.zeros(2, task.action.width))
+        assert not step.done.any()
+    assert task.feet.stands.any(dim=1).all()
+
+
+@pytest.mark.slow  # minutes: inverse kinematics for every goal
+@pytest.mark.parametrize("robot", ARMS)
+def test_the_reference_reaches_nine_of_ten_goals(robot: str, load) -> None:
+    task = Reach(load(robot))
+    worlds = TaskWorlds(task, 64, seed=1, thread_count=1)
+    act = task.build_reference(worlds.scene)
+    for _ in range(100):  # one episode
+        step = worlds.step(act(worlds.scene))
+    assert step.truncated.all()
+    assert float(step.success.float().mean()) >= 0.9
 
 
 @pytest.mark.parametrize(("task", "robot", "reason"), MISSING)
