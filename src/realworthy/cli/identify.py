@@ -159,11 +159,11 @@ class _Kept:
 
     def keep(self, done: "Round") -> None:
         from realworthy.cli.printing import say
-        from realworthy.identification.origin import describe_origin
+        from realworthy.identification.calibration.provenance import describe_provenance
         from realworthy.twins import save_twin
 
         seconds = sum(recording.duration for recording in done.recordings)
-        origin = describe_origin(
+        origin = describe_provenance(
             self._twin, done.recordings, f"{done.number} rounds on a robot"
         )
         twin = replace(done.twin, provenance=origin)

@@ -5,11 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from realworthy.identification.experiments import (
-    Delay,
-    FrictionCurve,
-    TorqueConstant,
-)
+from realworthy.identification.experiments import Delay, FrictionCurve, TorqueConstant
 from realworthy.identification.experiments.bench import Result
 from realworthy.identification.experiments.delay import respond, trace_answers
 from realworthy.identification.experiments.friction_curve import compute_friction

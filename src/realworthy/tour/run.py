@@ -34,7 +34,7 @@ from realworthy.gap import measure
 from realworthy.identification import calibrate
 from realworthy.identification.excitation import record_motion
 from realworthy.identification.excitation.excite import excite
-from realworthy.identification.excitation.settings import ExcitationSettings
+from realworthy.identification.excitation.subject import ExcitationSettings
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion

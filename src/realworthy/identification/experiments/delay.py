@@ -16,7 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
+from realworthy.identification.experiments.driving import (
+    JointBench,
+    drive_joint,
+    get_signal,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -62,7 +66,7 @@ def record_delay(
     robot: Robot,
     joint: str,
     settings: DelaySettings | None = None,
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Sends the steps to a position-controlled robot."""
     values = plan_steps(settings or DelaySettings(), robot.info.rate)

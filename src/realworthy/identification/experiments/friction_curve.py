@@ -21,7 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
+from realworthy.identification.experiments.driving import (
+    JointBench,
+    drive_joint,
+    get_signal,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -82,7 +86,7 @@ def record_friction_curve(
     robot: Robot,
     joint: str,
     settings: FrictionCurveSettings | None = None,
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Drives the ramps on a position-controlled robot; seconds = 2 Σ span/speed."""
     s = settings or FrictionCurveSettings()

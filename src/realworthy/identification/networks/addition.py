@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from realworthy.errors import BadRecording
-from realworthy.identification.calibration import Calibration
-from realworthy.identification.division import divide
+from realworthy.identification.calibration.result import Calibration
 from realworthy.identification.networks.residual import (
     ResidualComparison,
     compare_residual,
     fit_residual,
     residual_dynamics,
 )
+from realworthy.identification.validation.held_out import divide_recordings
 from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.residuals import Residual
 
@@ -63,7 +63,7 @@ def check_enough(
 ) -> None:
     """Raises, before the work begins, where a residual could not be fitted."""
     listed, _ = cut_at_gaps(recordings)
-    count = len(divide(listed, heldout).fitted)
+    count = len(divide_recordings(listed, heldout).fitted)
     if count < _FEWEST:
         raise BadRecording(
             f"A residual needs {_FEWEST} recordings to fit beside those held out; "

@@ -1,0 +1,54 @@
+"""Predictions ahead, fitted once more from starts that lie close together.
+
+Beside an unstable rest, such as a pendulum upright, a small error of the twin becomes a
+large one. Pieces that follow each other pass most of these moments by, and a loss that
+holds large residuals back takes the others for accidents; yet they are what a
+controller that balances there lives by.
+"""
+
+from dataclasses import dataclass, replace
+
+from realworthy.identification.calibration.stages import find_colouring, make_prior
+from realworthy.identification.problem.problem import Problem
+from realworthy.identification.solver.fit import Fit
+from realworthy.identification.solver.least_squares import polish
+from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
+from realworthy.identification.solver.linearisation import Prior
+
+_APART = 0.1
+"""[s] between starts."""
+_GROSS = 100.0
+"""Residuals beyond this many of their usual size are accidents: a push, a jam."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlappingFit:
+    """A fit to pieces that overlap, and what it was made from."""
+
+    problem: Problem
+    fit: Fit
+    prior: Prior
+    outlier: float
+
+
+def fit_overlapping(
+    problem: Problem, near: Fit, settings: LeastSquaresSettings
+) -> OverlappingFit:
+    """The fit of a twin that lacks something, from many starts within its pieces.
+
+    Rows that several pieces share say a thing once: beliefs and the covariance count
+    them so.
+    """
+    dense = problem.overlapping(_APART)
+    times = len(dense.pieces) / len(problem.pieces)
+    prior = make_prior(dense, dense.start_z, times * near.weight, lacks=True)
+    own = replace(settings, outlier=max(_GROSS, settings.outlier))
+    colouring = find_colouring(dense, near.z)
+    found = polish(dense, near.z, prior, own, colouring=colouring)
+    fit = replace(
+        found,
+        covariance_z=times * found.covariance_z,
+        seconds=found.seconds + near.seconds,
+        evaluation_count=found.evaluation_count + near.evaluation_count,
+    )
+    return OverlappingFit(dense, fit, prior, own.outlier)
