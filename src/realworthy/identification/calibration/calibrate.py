@@ -111,29 +111,29 @@ from realworthy.parameters import GaussianBelief, Transform
 from realworthy.recordings import Recording, cut_at_gaps, distinct_names
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin
-from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Evidence, Provenance
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Provenance, RecordingEvidence
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
-_WHOLE = 10.0
+_JOINT_BY_JOINT_SECONDS = 10.0
 """[s] of the pieces in which joints are looked at one by one."""
-_LACKS = 20.0
+_LACKING_RATIO = 20.0
 """Times the noise from which residuals say that the twin lacks something large."""
-_HIDDEN = 4.0
+_HIDDEN_FALL = 4.0
 """Fall of the residuals' size, squared, that makes more numbers worth asking for."""
 _TOOLS = ("mujoco", "numpy", "scipy")
-_FEW = 4
+_ASKED_PIECES = 4
 """One piece out of so many is enough for a rough fit."""
-_MOST = 0.8
+_REPRESENTATIVE_SHARE = 0.8
 """Share of the recorded time that, where it is fitted, tells what all of it tells."""
-_FIT = LeastSquaresSettings(iterations=30)
-SHORT = (
+_FIT_SETTINGS = LeastSquaresSettings(iterations=30)
+SHORT_OF_MINIMUM = (
     "nothing yet. The search ended short of the minimum, so that intervals and "
     "verdicts speak of its answer, not of the recordings: fit again with "
     "least_squares, or with more evaluations."
 )
 """Advice where a search has not found what the recordings tell."""
-_UNSEEN = 0.3
+_UNFITTED_SD = 0.3
 """sd of the logarithm of a number that was looked for and not told."""
 
 
@@ -217,7 +217,7 @@ def calibrate(
                 lengthen_steps(rough) if is_loop else rough, names
             )
             problem = problem.with_short_delays()
-            fit_settings = settings.fit or (SERVO_FIT if is_loop else _FIT)
+            fit_settings = settings.fit or (SERVO_FIT if is_loop else _FIT_SETTINGS)
             given = twin if parameters is None else None
             search = SearchChoice(method, fit_settings, settings.evaluations)
             part = _fit(problem, wide, search, work, follow, given)
@@ -269,7 +269,7 @@ def calibrate(
             ),
             advice=advise_recordings(estimates, division)
             if part.is_minimum
-            else (SHORT,),
+            else (SHORT_OF_MINIMUM,),
             ratios=ratios,
             seconds=time.perf_counter() - began,
             evaluation_count=part.evaluation_count,
@@ -332,7 +332,7 @@ def _begin(
     if work.done.rough is None and shared:
         follow(0.05, "fitting what all joints share")
         problem = wide.with_space(twin, shared)
-        found = fit_shared(problem.thinned(min(_FEW, len(problem.pieces))))
+        found = fit_shared(problem.thinned(min(_ASKED_PIECES, len(problem.pieces))))
         near = twin.with_values(found.e)
         own = {n: near.space[n].nominal for n in names if _is_shared(n, shared)}
         own |= {n: found.e[n] for n in shared if n in names}
@@ -354,7 +354,7 @@ def _ask(problem: Problem, work: Checkpoint) -> ParameterChoice:
     rough = work.done.rough
     if rough and rough.weight is None:
         rough.weight = estimate_misfit(problem)
-    few = problem.thinned(min(_FEW, len(problem.pieces)))
+    few = problem.thinned(min(_ASKED_PIECES, len(problem.pieces)))
     return choose_identifiable(
         few,
         without=rough.cut or () if rough else (),
@@ -377,7 +377,7 @@ def _fit_alone(
         division.fitted,
         names,
         joints=joints,
-        horizon=_WHOLE,
+        horizon=_JOINT_BY_JOINT_SECONDS,
         estimate_starts=False,
     )
     alone = fit_joint_by_joint(whole, names, servos)
@@ -441,7 +441,9 @@ def _fit(
     weight = rough.weight if rough else None
     at = None
     whole = sum(track.recording.duration for track in problem.tracks)
-    is_refined = rough and rough.is_alone and problem.seconds < _MOST * whole
+    is_refined = (
+        rough and rough.is_alone and problem.seconds < _REPRESENTATIVE_SHARE * whole
+    )
     if is_refined and by_squares:
         fit, prior, at = refine_all_parameters(
             problem, weight=weight or 1.0, settings=settings
@@ -477,7 +479,7 @@ def _fit(
         # a search that ended short of the minimum says nothing about the twin
         is_minimum = by_squares or fit.converged
         is_last = wide.is_servo or wide.is_ahead or not is_minimum
-        if not is_last and fit.reduced_chi2 > _LACKS**2:
+        if not is_last and fit.reduced_chi2 > _LACKING_RATIO**2:
             work.look_ahead()
             return None
         if given and is_minimum and (untold := find_cut(fit)):
@@ -538,7 +540,7 @@ def _is_hiding(fit: Fit, work: Checkpoint) -> bool:
     rough, choice = work.done.rough, work.done.choice
     if rough is None or rough.weight is None or rough.is_fitted or choice is None:
         return False
-    return bool(choice.left_out) and fit.weight < rough.weight / _HIDDEN
+    return bool(choice.left_out) and fit.weight < rough.weight / _HIDDEN_FALL
 
 
 def _folds(part: FitPart) -> FoldEstimates:
@@ -594,9 +596,9 @@ def _add_unseen(
     space = rough.space.select([*belief.space.names, *names])
     nominal = np.array([rough.space[name].nominal for name in names])
     d = len(belief.space)
-    covariance = np.diag(np.full(len(space), _UNSEEN**2))
+    covariance = np.diag(np.full(len(space), _UNFITTED_SD**2))
     covariance[:d, :d] = belief.covariance_z
-    mean = np.concatenate([belief.mean_z, np.log(nominal) - 0.5 * _UNSEEN**2])
+    mean = np.concatenate([belief.mean_z, np.log(nominal) - 0.5 * _UNFITTED_SD**2])
     return GaussianBelief(space, mean, covariance)
 
 
@@ -616,7 +618,7 @@ def _describe_origin(
             **{name: importlib.metadata.version(name) for name in _TOOLS},
         },
         recordings=[
-            Evidence(str(r.source or name), r.sha256())
+            RecordingEvidence(str(r.source or name), r.sha256())
             for r, name in zip(every, distinct_names(every), strict=True)
         ],
     )

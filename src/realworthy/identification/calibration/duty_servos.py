@@ -18,10 +18,10 @@ from realworthy.recordings import Recording
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
 
-_STILL = 1e6
+_UNHEATED_CAPACITY = 1e6
 """[J/K] of a winding that no run warms: its temperature is what recordings say."""
 _MOTOR = ("resistance", "torque_constant", "saturation_current")
-_KEPT = ("stribeck_exponent",)
+_UNFITTED = ("stribeck_exponent",)
 
 
 def close_servo_loops(twin: Twin, recordings: Sequence[Recording]) -> Twin:
@@ -54,7 +54,7 @@ def list_servo_parameters(twin: Twin) -> tuple[str, ...]:
         kinds = [*_MOTOR]
         if actuator.friction is not None:
             fields = actuator.friction.__struct_fields__
-            kinds += [kind for kind in fields if kind not in _KEPT]
+            kinds += [kind for kind in fields if kind not in _UNFITTED]
         names += [f"{name}.{kind}" for kind in kinds]
         names.append(f"{actuator.joint}.position.sensor_bias")
         names.append(f"{actuator.joint}.armature")
@@ -74,7 +74,7 @@ def _close(actuator: Actuator, name: str, recordings: Sequence[Recording]) -> Ac
             middle = float(np.mean(warmth))
             thermal = Thermal(
                 thermal_resistance=1.0,
-                thermal_capacity=_STILL,
+                thermal_capacity=_UNHEATED_CAPACITY,
                 ambient_temperature=middle,
                 reference_temperature=middle,
             )

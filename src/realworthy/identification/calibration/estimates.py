@@ -15,20 +15,20 @@ from realworthy.identification.validation.resampling import FoldEstimates
 from realworthy.parameters import GaussianBelief, ParameterSpace
 
 Floats = NDArray[np.float64]
-_TOLERANCE = 0.1
+_IDENTIFIED_SHARE = 0.1
 """Share of its size up to which a number's sd makes it identified."""
-_EFFECTIVE = 3.0
+_EFFECTIVE_RATIO = 3.0
 """Times the fit's sd that folds scatter by before a number is called effective."""
-_WIDEST = 1.0
+_MAX_SD = 1.0
 """Scales of z that no sd exceeds: e-fold, or the whole of a box."""
-_OPEN = 0.99
+_OPEN_SHARE = 0.99
 """Share of that from which nothing was told, whatever the number's size."""
-_TOGETHER = 0.7
+_NAMED_CORRELATION = 0.7
 """Correlation from which two numbers are named together."""
-_COLOURED = 3.0
+_COLOURED_INFLATION = 3.0
 """Inflation of variances from which residuals are said to last."""
-_OUTLIERS = 0.1
-_KINDS = {
+_MANY_OUTLIERS = 0.1
+_MOTION_FOR_KIND = {
     "coulomb_friction": "slow motion that turns round often",
     "armature": "fast starts and stops",
     "kd": "fast motion at several speeds",
@@ -74,13 +74,13 @@ def widen_by_folds(
     """
     sd = np.sqrt(np.diag(covariance_z))
     ratio = folds.sd_z() / np.maximum(sd, 1e-300) if len(folds.z) else np.zeros(len(z))
-    widest = _WIDEST * problem.coordinates.scale
+    widest = _MAX_SD * problem.coordinates.scale
     factor = np.minimum(np.maximum(1.0, ratio), widest / np.maximum(sd, 1e-300))
     wider = covariance_z * np.outer(factor, factor)
     return WidenedFit(
         z,
         wider,
-        ratio > _EFFECTIVE,
+        ratio > _EFFECTIVE_RATIO,
         problem.space,
         np.array(choice.shift_sd_z or np.zeros(len(z))),
         tuple(map(tuple, choice.partners)) or ((),) * len(z),
@@ -94,11 +94,13 @@ def judge_estimate(
     bounds, parameter = problem.coordinates, problem.space.parameters[i]
     slope = float(bounds.slope(found.z)[i])
     sd = np.sqrt(np.diag(found.covariance_z))
-    total = min(np.hypot(sd[i], found.shift_sd_z[i]), _WIDEST * bounds.scale[i])
+    total = min(np.hypot(sd[i], found.shift_sd_z[i]), _MAX_SD * bounds.scale[i])
     alone = slope / np.sqrt(np.linalg.inv(found.covariance_z)[i, i])
-    tolerance = float(bounds.tolerance(found.z, _TOLERANCE)[i])
+    tolerance = float(bounds.tolerance(found.z, _IDENTIFIED_SHARE)[i])
     slack = 1e-6 * bounds.scale[i]
-    is_open = total > _OPEN * _WIDEST * bounds.scale[i]  # `widen` kept it from more
+    is_open = (
+        total > _OPEN_SHARE * _MAX_SD * bounds.scale[i]
+    )  # `widen` kept it from more
     partners: tuple[str, ...] = ()
     if not bounds.lower[i] + slack < found.z[i] < bounds.upper[i] - slack:
         verdict = ParameterVerdict.AT_BOUND
@@ -132,7 +134,8 @@ def describe_correlations(belief: GaussianBelief, count: int = 6) -> tuple[str, 
     matrix, names = belief.correlation(), belief.space.names
     pairs = [(i, k) for i in range(len(names)) for k in range(i)]
     strong = sorted(
-        (p for p in pairs if abs(matrix[p]) > _TOGETHER), key=lambda p: -abs(matrix[p])
+        (p for p in pairs if abs(matrix[p]) > _NAMED_CORRELATION),
+        key=lambda p: -abs(matrix[p]),
     )
     return tuple(
         f"{names[i]} and {names[k]} are told together better than each alone: where "
@@ -154,12 +157,12 @@ def collect_doubts(
             "There is one experiment: its last quarter judged a fit to the rest, which "
             "is kinder than another motion would be. Record another motion."
         )
-    if part.inflation > _COLOURED:
+    if part.inflation > _COLOURED_INFLATION:
         said.append(
             f"Residuals last (variances are {part.inflation:.2g} times those of white "
             "noise): the twin lacks something that is not noise. Intervals are widened."
         )
-    if part.outlier_share > _OUTLIERS:
+    if part.outlier_share > _MANY_OUTLIERS:
         said.append(
             f"{100 * part.outlier_share:.0f} % of residuals were held back as "
             "outliers: contacts, stalls, or an effect that the twin lacks."
@@ -170,8 +173,8 @@ def collect_doubts(
         what = "experiments are" if part.by_experiment else "pieces are"
         said.append(
             f"{_list(effective)} move when {what} left out by more than "
-            f"{_EFFECTIVE:g} times what the fit says: effective numbers, not physical "
-            "ones. Their sd is what folds scatter by."
+            f"{_EFFECTIVE_RATIO:g} times what the fit says: effective numbers, not "
+            "physical ones. Their sd is what folds scatter by."
         )
     return tuple(said)
 
@@ -203,9 +206,9 @@ def advise_recordings(
             ParameterVerdict.NOT_EXCITED,
             ParameterVerdict.ONLY_IN_COMBINATION,
         ):
-            kind = next((k for k in _KINDS if e.name.endswith(k)), None)
+            kind = next((k for k in _MOTION_FOR_KIND if e.name.endswith(k)), None)
             if kind is not None:
-                wanted.setdefault(_KINDS[kind], []).append(e.name)
+                wanted.setdefault(_MOTION_FOR_KIND[kind], []).append(e.name)
     advice = [f"For {_list(names)}: {how}." for how, names in wanted.items()]
     if advice:
         advice.append("realworthy excite designs such a motion within safe limits.")

@@ -14,9 +14,9 @@ from realworthy.parameters import GaussianBelief
 from realworthy.twins import Twin, bind
 from realworthy.twins.links import compute_swing_length, find_links, swings_alone
 
-_MOST = 6
+_MAX_BODIES = 6
 """Bodies beyond which a twin's masses are fitted by one factor."""
-_DRAWS = 512
+_RATIO_DRAWS = 512
 """Draws of the belief from which a ratio gets its interval."""
 
 
@@ -27,7 +27,7 @@ def list_inertials(twin: Twin, joints: Sequence[str]) -> tuple[str, ...]:
     far out the body's weight is. Empty where there are many bodies.
     """
     bodies = find_links(bind(twin), joints)
-    if not 0 < len(bodies) <= _MOST:
+    if not 0 < len(bodies) <= _MAX_BODIES:
         return ()
     centres = [f"{body}.centre_of_mass.{axis}" for body, axis in bodies.items()]
     return (*centres, *(f"{body}.mass" for body in reversed(list(bodies))))
@@ -71,7 +71,7 @@ def compute_ratios(
     if not links or not moved:
         return ()
     bound = bind(after, belief.space)
-    draws = belief.sample(_DRAWS, seed=0)
+    draws = belief.sample(_RATIO_DRAWS, seed=0)
     draws = np.clip(draws, belief.space.lower, belief.space.upper)
     models = [bound.sample_model(draw) for draw in draws]
     return tuple(

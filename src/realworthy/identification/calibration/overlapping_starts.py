@@ -15,9 +15,9 @@ from realworthy.identification.solver.least_squares import polish
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
 from realworthy.identification.solver.linearisation import Prior
 
-_APART = 0.1
+_START_SPACING = 0.1
 """[s] between starts."""
-_GROSS = 100.0
+_GROSS_OUTLIER = 100.0
 """Residuals beyond this many of their usual size are accidents: a push, a jam."""
 
 
@@ -39,10 +39,10 @@ def fit_overlapping(
     Rows that several pieces share say a thing once: beliefs and the covariance count
     them so.
     """
-    dense = problem.overlapping(_APART)
+    dense = problem.overlapping(_START_SPACING)
     times = len(dense.pieces) / len(problem.pieces)
     prior = make_prior(dense, dense.start_z, times * near.weight, lacks=True)
-    own = replace(settings, outlier=max(_GROSS, settings.outlier))
+    own = replace(settings, outlier=max(_GROSS_OUTLIER, settings.outlier))
     colouring = find_colouring(dense, near.z)
     found = polish(dense, near.z, prior, own, colouring=colouring)
     fit = replace(

@@ -41,21 +41,21 @@ _OF_DRIVES = {
 A drive's `kd` brakes as the joint's `damping` does: the first that is there counts, the
 other is asked for last (see `brakes`).
 """
-_ONE_LINK = 2
+_SINGLE_LINK_NUMBERS = 2
 """Inertial numbers of a single link, centre and mass: they tell all that its rotor
 could, which only adds to its inertia."""
-_WORTH = 0.5
+_WORTH_FITTING_SHARE = 0.5
 """Share of its size up to which a number's sd makes it worth fitting."""
-_OFFSET, _BELIEVED = 0.15, 9.0
+_OFFSET_WORTH, _OFFSET_INFORMATION = 0.15, 9.0
 """[rad] up to which recordings must tell an encoder's offset, and what is believed of
 it before, as information in that unit: fits hold offsets within 0.05 rad."""
 
-_NEAR, _IMITATED = 4.0, 30.0
+_TRUSTED_CHI2, _IMITATED_RATIO = 4.0, 30.0
 """Reduced χ² up to which a fit says what it does not tell, and times that not knowing
 the others widens a number (others make up 99.9 % of its answer)."""
-_CROWDED = 1.5
+_CROWDING_RATIO = 1.5
 """Times by which one more number may widen those that are hardly known before it."""
-_TOGETHER = 0.5
+_PARTNER_CORRELATION = 0.5
 """Correlation from which two numbers can be exchanged."""
 
 
@@ -93,7 +93,7 @@ def choose_parameters(
     rotors = [f"{joint}.armature" for joint in driven]
     if kinds & {"torque", "voltage"}:
         inertials = list_inertials(twin, list(driven))
-        is_single = len(inertials) == _ONE_LINK
+        is_single = len(inertials) == _SINGLE_LINK_NUMBERS
         first += [] if is_single else rotors
         first += inertials or ("all.mass",)
     first += [f"{joint}.position.sensor_bias" for joint in driven]
@@ -171,7 +171,7 @@ def choose_identifiable(
     wanted = _find_worth(problem, z)
     is_offset = np.array([p.kind == "sensor_bias" for p in problem.space])
     scaled = information * np.outer(wanted, wanted)  # sd of 1 is just worth it
-    known = scaled + np.diag(np.where(is_offset, _BELIEVED, 0.0))
+    known = scaled + np.diag(np.where(is_offset, _OFFSET_INFORMATION, 0.0))
     alone = 1 / np.sqrt(np.maximum(np.diag(scaled), 1e-300))
     kept, most = list[int](), np.ones(1)  # largest variances, the next number's last
     for i in range(len(names)):
@@ -181,8 +181,10 @@ def choose_identifiable(
         if (np.diag(covariance) > most).any():
             continue
         kept.append(i)
-        most = np.append(np.maximum(1.0, _CROWDED**2 * np.diag(covariance)), 1.0)
-    believed = scaled + np.diag(np.where(is_offset, _BELIEVED, _WORTH**2))
+        most = np.append(np.maximum(1.0, _CROWDING_RATIO**2 * np.diag(covariance)), 1.0)
+    believed = scaled + np.diag(
+        np.where(is_offset, _OFFSET_INFORMATION, _WORTH_FITTING_SHARE**2)
+    )
     joint = _invert(believed)
     held = _invert(believed[np.ix_(kept, kept)])
     assert joint is not None  # all is believed to some extent
@@ -218,7 +220,7 @@ def _find_partners(
     sd = np.sqrt(np.diag(covariance))
     together = {k: abs(covariance[i, k]) / (sd[i] * sd[k]) for k in others}
     order = sorted(together, key=lambda k: -together[k])
-    return tuple(names[k] for k in order[:3] if together[k] > _TOGETHER)
+    return tuple(names[k] for k in order[:3] if together[k] > _PARTNER_CORRELATION)
 
 
 def find_unidentified(problem: Problem, fit: Fit) -> tuple[str, ...]:
@@ -227,7 +229,7 @@ def find_unidentified(problem: Problem, fit: Fit) -> tuple[str, ...]:
     None where the fit leaves much: its derivatives are those of a wrong place. Numbers
     at an end of their range, and offsets, which are believed, do not count.
     """
-    if fit.reduced_chi2 > _NEAR:
+    if fit.reduced_chi2 > _TRUSTED_CHI2:
         return ()
     bounds = problem.coordinates
     sd = np.sqrt(np.diag(fit.covariance_z))
@@ -238,7 +240,7 @@ def find_unidentified(problem: Problem, fit: Fit) -> tuple[str, ...]:
     return tuple(
         p.name
         for i, p in enumerate(problem.space)
-        if sd[i] > max(wanted[i], _IMITATED * alone[i])
+        if sd[i] > max(wanted[i], _IMITATED_RATIO * alone[i])
         and inside[i]
         and p.kind != "sensor_bias"
     )
@@ -247,10 +249,10 @@ def find_unidentified(problem: Problem, fit: Fit) -> tuple[str, ...]:
 def _find_worth(problem: Problem, z: Floats) -> Floats:
     """(d,) sd in z up to which a number is worth fitting."""
     bounds = problem.coordinates
-    wanted = bounds.tolerance(z, _WORTH) / bounds.slope(z)
-    wanted = np.where(wanted > 0, wanted, _WORTH * bounds.scale)
+    wanted = bounds.tolerance(z, _WORTH_FITTING_SHARE) / bounds.slope(z)
+    wanted = np.where(wanted > 0, wanted, _WORTH_FITTING_SHARE * bounds.scale)
     is_offset = np.array([p.kind == "sensor_bias" for p in problem.space])
-    return np.where(is_offset, _OFFSET, wanted)
+    return np.where(is_offset, _OFFSET_WORTH, wanted)
 
 
 def _invert(matrix: Floats) -> Floats | None:

@@ -10,7 +10,7 @@ from realworthy.simulators.inputs import choose_inputs
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.commands import describe_commands
 
-_SOME = 1e-3
+_IMPOSSIBLE_SHARE = 1e-3
 """Share of rows from which impossible torques make a recording doubtful."""
 
 
@@ -52,7 +52,7 @@ def _find_impossible(bound: BoundTwin, recording: Recording) -> str | None:
         if line.kind != "torque" or source != f"{line.joint}.torque":
             continue
         felt = np.abs(inputs.values[:, i])
-        if np.mean(felt > line.upper) > _SOME:
+        if np.mean(felt > line.upper) > _IMPOSSIBLE_SHARE:
             return (
                 f"{recording.name or 'A recording'} was left out of the fit: it is "
                 f"driven by measured torque, which reaches {felt.max():.3g} N·m at "

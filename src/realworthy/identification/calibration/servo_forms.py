@@ -26,17 +26,17 @@ from realworthy.identification.validation.friction_models import frictions
 from realworthy.twins import Twin
 from realworthy.twins.structure import set_timestep
 
-_BETTER = 0.95
+_RICHER_ERROR_RATIO = 0.95
 """Share of a simpler form's error that a richer one must reach."""
-_LOAD = 0.2
+_FIRST_LOAD_FRICTION = 0.2
 """Load friction of a small gearbox, to begin with."""
-_COARSE, _FINE = 0.006, 0.003
+_COMPARISON_TIMESTEP, _FIT_TIMESTEP = 0.006, 0.003
 """[s] of a time step for comparisons, and for a fit."""
-_WEIGHT = 1e3
+_EXPECTED_MISFIT = 1e3
 """Squared size of residuals beside white noise that is expected of a servo's replay."""
-_EVERY = 3
+_LEFT_OUT_EVERY = 3
 """One experiment out of so many is left out."""
-_ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
+_COMPARISON_FIT = LeastSquaresSettings(iterations=12, share=1e-3)
 SERVO_FIT = LeastSquaresSettings(iterations=15, share=1e-3)
 """Of a servo's numbers: sticking makes the cost rough, and more steps gain nothing."""
 Pose = Callable[[Twin, Sequence[str]], Problem]
@@ -100,8 +100,10 @@ def apply_form(twin: Twin, form: ServoForm) -> Twin:
         load = f"{name}.load_friction"
         if load in shaped.space and load not in twin.space:
             resistance = shaped.space[f"{name}.resistance"].nominal
-            values[load] = _LOAD
-            values[f"{name}.resistance"] = resistance * (1 - _LOAD) / (1 + _LOAD)
+            values[load] = _FIRST_LOAD_FRICTION
+            values[f"{name}.resistance"] = (
+                resistance * (1 - _FIRST_LOAD_FRICTION) / (1 + _FIRST_LOAD_FRICTION)
+            )
     shaped = shaped.with_values(values) if values else shaped
     drives = {}
     for name in names:
@@ -123,7 +125,7 @@ def choose_servo_form(twin: Twin, pose: Pose) -> ChosenForm:
     for form in _FORMS:
         tried = _try(twin, form, pose)
         errors |= tried.errors
-        if best is None or errors[form] < _BETTER * errors[best.form]:
+        if best is None or errors[form] < _RICHER_ERROR_RATIO * errors[best.form]:
             best = tried
     assert best is not None
     return replace(best, errors=errors)
@@ -131,10 +133,12 @@ def choose_servo_form(twin: Twin, pose: Pose) -> ChosenForm:
 
 def _try(twin: Twin, form: ServoForm, pose: Pose) -> ChosenForm:
     shaped = apply_form(twin, form)
-    problem = pose(lengthen_steps(shaped, _COARSE), list_servo_parameters(shaped))
+    problem = pose(
+        lengthen_steps(shaped, _COMPARISON_TIMESTEP), list_servo_parameters(shaped)
+    )
     seen, unseen = split_experiments(problem)
-    prior = make_prior(seen, seen.start_z, _WEIGHT)
-    fit = polish(seen, seen.start_z, prior, _ROUGH)
+    prior = make_prior(seen, seen.start_z, _EXPECTED_MISFIT)
+    fit = polish(seen, seen.start_z, prior, _COMPARISON_FIT)
     error = float(np.mean(list(predict(unseen, fit.z)[0].values())))
     return ChosenForm(form=form, values=fit.e, weight=fit.weight, errors={form: error})
 
@@ -146,7 +150,7 @@ def split_experiments(problem: Problem) -> tuple[Problem, Problem]:
     sticks, its few recordings end at one pose or another by chance.
     """
     present = sorted({piece.recording for piece in problem.pieces})
-    unseen = present[1::_EVERY] or present
+    unseen = present[1::_LEFT_OUT_EVERY] or present
     seen = [i for i in present if i not in unseen] or present
     return problem.restricted(seen), problem.restricted(unseen)
 
@@ -157,7 +161,7 @@ def _shape_motor(motor: MotorDc, form: ServoForm) -> MotorDc:
     return msgspec.structs.replace(motor, saturation_current=current)
 
 
-def lengthen_steps(twin: Twin, timestep: float = _FINE) -> Twin:
+def lengthen_steps(twin: Twin, timestep: float = _FIT_TIMESTEP) -> Twin:
     """The twin with time steps [s] that are enough for a replay of servos."""
     longer = max(timestep, float(twin.compiled.model.opt.timestep))
     return twin.edited(partial(set_timestep, timestep=longer))

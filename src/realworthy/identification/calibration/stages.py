@@ -56,42 +56,42 @@ from realworthy.identification.solver.linearisation import (
 from realworthy.parameters import GaussianBelief, Transform
 
 Floats = NDArray[np.float64]
-_ROUNDS = 2
+_SCAN_ROUNDS = 2
 """How often every shared number is scanned."""
-_REACH, _STEP = 6.0, 1.0
+_SCAN_REACH, _SCAN_STEP = 6.0, 1.0
 """How far a ratio is scanned either way and in which steps, as logarithms."""
-_PLACES = 6
+_SCAN_PLACES = 6
 """Places at which a number with two ends is scanned."""
-_FEW = 4
+_COLOURING_PIECES = 4
 """Pieces that tell which joint a number moves."""
-_OFFSET = 0.05
+_OFFSET_SD = 0.05
 """[rad] sd of encoder offsets before the data: zeroed by eye, not at random."""
-_PUBLISHED = 0.5
+_PUBLISHED_SD = 0.5
 """sd of numbers, as logarithms, around what they were where the twin lacks something:
 half their size, as what is worth fitting (`choice`)."""
-_LOOSER = 2.0
+_REWEIGH_RATIO = 2.0
 """Change of the residuals' size, squared, that makes beliefs be weighed once more."""
-_MUCH, _END = 1.2, 0.05
+_DOUBTFUL_CHI2, _END_SHARE = 1.2, 0.05
 """Reduced χ² from which a fit may stand at a wrong end of a range, and how near to an
 end it then is, as a share of the range."""
-_SAVED = 0.9
+_RESTART_GAIN = 0.9
 """Share of what it left, squared, below which another beginning is followed."""
-_ROUGH = LeastSquaresSettings(iterations=12, share=1e-3)
-_REWEIGHTED, _STEPS = 3, LeastSquaresSettings(iterations=4, share=1e-3)
+_ROUGH_FIT = LeastSquaresSettings(iterations=12, share=1e-3)
+_REWEIGHTINGS, _REWEIGHTED_FIT = 3, LeastSquaresSettings(iterations=4, share=1e-3)
 """How often recordings are weighed anew, and the steps that are taken in between."""
-_MANY = 24
+_SHARED_PIECES = 24
 """Pieces that tell what joints share."""
-_ALIKE, _LATE = 0.7, 0.01
+_ALIKE_SD, _DELAY_SD = 0.7, 0.01
 """sd of a joint's number around what joints share (as a logarithm), and of a delay [s].
 """
-_NEAR, _LEVEL = 0.2, 0.01
+_NEAR_SD, _HEIGHT_SD = 0.2, 0.01
 """sd of a number (as a logarithm) and of a table's height [m] around what joints by
 themselves say."""
-_REFINED, _DAMPINGS = 2, np.array([0.01, 0.1, 1.0])
+_MAX_REFINING_STEPS, _REFINING_DAMPINGS = 2, np.array([0.01, 0.1, 1.0])
 """Steps that are taken from there at most, and dampings that are tried."""
-_WHOLE, _JUDGES = 10.0, 30
+_JUDGING_SECONDS, _JUDGING_PIECES = 10.0, 30
 """[s] of the pieces that say whether it was worth it, and how many there are."""
-_STRANGE, _FEWEST = 10.0, 5
+_OUTLYING_RATIO, _MIN_FOR_USUAL = 10.0, 5
 """Times the usual error from which a recording is not like the others, and how many
 recordings tell what is usual."""
 
@@ -99,7 +99,7 @@ recordings tell what is usual."""
 def scan_decades(problem: Problem | JointByJointProblem) -> Floats:
     """(d,) z from which a fit can begin: every number in turn over all its decades."""
     z = problem.start_z
-    for _ in range(_ROUNDS):
+    for _ in range(_SCAN_ROUNDS):
         for i in range(len(z)):
             places = np.append(_list_places(problem.coordinates, i), z[i])
             candidates = np.tile(z, (len(places), 1))
@@ -112,7 +112,7 @@ def scan_decades(problem: Problem | JointByJointProblem) -> Floats:
 def fit_shared(problem: Problem) -> Fit:
     """A rough fit of a few shared numbers, from wherever they were published."""
     z = scan_decades(problem)
-    return polish(problem, z, to_prior(problem, None, z), _ROUGH)
+    return polish(problem, z, to_prior(problem, None, z), _ROUGH_FIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def fit_joint_by_joint(
     ]
     with np.errstate(all="ignore"):  # far candidates may blow up
         apart = JointByJointProblem(
-            problem, find_shared_factors(twin, names), servos, most=_MANY
+            problem, find_shared_factors(twin, names), servos, most=_SHARED_PIECES
         )
         z = _settle(apart, scan_decades(apart), times=1)
         shared = dict(zip(apart.space.names, apart.coordinates.from_z(z), strict=True))
@@ -159,8 +159,8 @@ def fit_joint_by_joint(
     values = _choose_better(problem, values, published)
     by_recording = np.sqrt(np.mean(errors**2, axis=1))
     usual = float(np.median(by_recording))
-    strange = np.flatnonzero(by_recording > _STRANGE * usual)
-    if len(by_recording) < _FEWEST:
+    strange = np.flatnonzero(by_recording > _OUTLYING_RATIO * usual)
+    if len(by_recording) < _MIN_FOR_USUAL:
         strange = strange[:0]
     return JointByJointFit(
         {n: float(x) for n, x in values.items()}, tuple(strange.tolist())
@@ -171,7 +171,7 @@ def _choose_better(
     problem: Problem, first: dict[str, float], second: dict[str, float]
 ) -> dict[str, float]:
     """Values with which the whole twin predicts recordings better."""
-    wider = problem.spread(_WHOLE, _JUDGES)
+    wider = problem.spread(_JUDGING_SECONDS, _JUDGING_PIECES)
     vectors = [problem.space.vector(values) for values in (first, second)]
     values = wider.residuals(problem.coordinates.to_z(np.stack(vectors))).values
     errors = [_average(wider.rmse(row)) for row in values]
@@ -183,21 +183,23 @@ def _settle(
     z: Floats,
     prior: Prior | None = None,
     *,
-    times: int = _REWEIGHTED,
+    times: int = _REWEIGHTINGS,
 ) -> Floats:
     """Where the sum of the recordings' errors, not of their squares, is least."""
     prior = prior or to_prior(apart, None, z)
     for _ in range(times):
         weighted = apart.weighted(z)
         colouring = apart.colouring
-        z = minimise(weighted, z, prior, _STEPS, colouring=colouring).at.point.z
+        z = minimise(
+            weighted, z, prior, _REWEIGHTED_FIT, colouring=colouring
+        ).at.point.z
     return z
 
 
 def _believe_alike(apart: JointByJointProblem) -> Prior:
     """Joints of one robot are alike; encoders are zeroed by eye."""
-    sd = {"sensor_bias": _OFFSET, "delay": _LATE}
-    widths = np.array([sd.get(p.kind, _ALIKE) for p in apart.space])
+    sd = {"sensor_bias": _OFFSET_SD, "delay": _DELAY_SD}
+    widths = np.array([sd.get(p.kind, _ALIKE_SD) for p in apart.space])
     return Prior(apart.start_z, np.diag(1 / widths**2))
 
 
@@ -205,7 +207,7 @@ def estimate_misfit(problem: Problem) -> float:
     """How much larger residuals are than white noise at nominal, squared; 1 or more."""
     point = evaluate_at(problem, problem.start_z)
     prior = to_prior(problem, None, point.z)
-    at = weigh_residuals(problem, point, prior, _ROUGH.outlier)
+    at = weigh_residuals(problem, point, prior, _ROUGH_FIT.outlier)
     return max(1.0, at.variance * at.inflation)
 
 
@@ -222,7 +224,7 @@ def refine_all_parameters(
     z = problem.start_z
     prior = _believe_near(problem, z, weight)
     colouring = find_colouring(problem, z)
-    wider = problem.spread(_WHOLE, _JUDGES)
+    wider = problem.spread(_JUDGING_SECONDS, _JUDGING_PIECES)
     error = _average(wider.rmse(evaluate_at(wider, z).residuals))
     point, trace = evaluate_at(problem, z), list[Iteration]()
     while True:
@@ -232,8 +234,8 @@ def refine_all_parameters(
         at = linearise(problem, point, jacobian, prior, settings.outlier)
         trace.append(Iteration(at.cost, at.promised, 0.0, np.inf, point.z))
         taken = None
-        if len(trace) <= _REFINED:
-            taken = try_steps(problem, at, _DAMPINGS, prior)
+        if len(trace) <= _MAX_REFINING_STEPS:
+            taken = try_steps(problem, at, _REFINING_DAMPINGS, prior)
         if taken is None:
             break
         reached = _average(wider.rmse(evaluate_at(wider, taken.point.z).residuals))
@@ -267,8 +269,8 @@ def refine_all_parameters(
 def _believe_near(problem: Problem, z: Floats, weight: float) -> Prior:
     """Narrow around z, and counting `weight` times."""
     wide = np.diag(to_prior(problem, None, z).precision)
-    own = {"sensor_bias": _OFFSET, "delay": _LATE, "height": _LEVEL}
-    near = np.array([own.get(p.kind, _NEAR) for p in problem.space])
+    own = {"sensor_bias": _OFFSET_SD, "delay": _DELAY_SD, "height": _HEIGHT_SD}
+    near = np.array([own.get(p.kind, _NEAR_SD) for p in problem.space])
     return Prior(z, np.diag(np.maximum(wide, weight / near**2)))
 
 
@@ -311,7 +313,7 @@ def fit_all_parameters(
     fit = _leave_ends(problem, fit, prior, settings)
     found = fit.weight
     is_held = lacks or any(p.kind == "sensor_bias" for p in problem.space)
-    if is_held and not 1 / _LOOSER < found / weight < _LOOSER:
+    if is_held and not 1 / _REWEIGH_RATIO < found / weight < _REWEIGH_RATIO:
         prior = make_prior(problem, z, found, lacks=lacks)
         colouring = find_colouring(problem, fit.z)
         again = polish(problem, fit.z, prior, settings, colouring=colouring)
@@ -332,16 +334,18 @@ def _leave_ends(
     with np.errstate(invalid="ignore"):  # numbers without ends stand at none
         place, middle = (fit.z - low) / (high - low), (low + high) / 2
     stands = np.array([p.transform is Transform.IDENTITY for p in problem.space])
-    stands &= np.isfinite(high - low) & ((place < _END) | (place > 1 - _END))
-    if fit.reduced_chi2 < _MUCH or not stands.any():
+    stands &= np.isfinite(high - low) & (
+        (place < _END_SHARE) | (place > 1 - _END_SHARE)
+    )
+    if fit.reduced_chi2 < _DOUBTFUL_CHI2 or not stands.any():
         return fit
-    few = problem.thinned(max(1, len(problem.pieces) // _FEW))
+    few = problem.thinned(max(1, len(problem.pieces) // _COLOURING_PIECES))
     z = np.where(stands, middle, fit.z)
-    roughly = replace(_ROUGH, is_rough=True)
+    roughly = replace(_ROUGH_FIT, is_rough=True)
     tried = minimise(few, z, prior, roughly, colouring=find_colouring(few, z)).at
     stayed = weigh_residuals(few, evaluate_at(few, fit.z), prior, settings.outlier)
     problem.take_counts(few)
-    if tried.variance > _SAVED * stayed.variance:
+    if tried.variance > _RESTART_GAIN * stayed.variance:
         return fit
     z = tried.point.z
     again = polish(problem, z, prior, settings, colouring=find_colouring(problem, z))
@@ -363,7 +367,7 @@ def find_colouring(problem: Problem, z: Floats) -> Colouring | None:
     """Which numbers can be moved together, by a few pieces; None for one joint."""
     if not problem.labels.any():
         return None
-    few = problem.thinned(max(1, len(problem.pieces) // _FEW))
+    few = problem.thinned(max(1, len(problem.pieces) // _COLOURING_PIECES))
     found = colour_columns(few, differentiate(few, z, evaluate_at(few, z).starts))
     problem.take_counts(few)
     return found
@@ -385,9 +389,9 @@ def make_prior(
     precision = np.diag(wide.precision).copy()
     for i, parameter in enumerate(problem.space):
         if parameter.kind == "sensor_bias":
-            precision[i] = weight / _OFFSET**2
+            precision[i] = weight / _OFFSET_SD**2
         elif lacks and parameter.transform is Transform.LOG:
-            precision[i] = max(precision[i], weight / _PUBLISHED**2)
+            precision[i] = max(precision[i], weight / _PUBLISHED_SD**2)
     return Prior(wide.mean, np.diag(precision))
 
 
@@ -395,9 +399,9 @@ def _list_places(bounds: FitCoordinates, i: int) -> Floats:
     parameter = bounds.space.parameters[i]
     low, high = float(bounds.lower[i]), float(bounds.upper[i])
     if parameter.transform is Transform.IDENTITY and np.isfinite(high - low):
-        return np.linspace(low, high, _PLACES)
+        return np.linspace(low, high, _SCAN_PLACES)
     if parameter.transform is Transform.IDENTITY:
         return np.empty(0)
     middle = float(bounds.to_z(bounds.space.nominal)[i])
-    steps = middle + np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
+    steps = middle + np.arange(-_SCAN_REACH, _SCAN_REACH + _SCAN_STEP / 2, _SCAN_STEP)
     return np.clip(steps, low, high)

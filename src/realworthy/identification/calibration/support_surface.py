@@ -21,22 +21,22 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 SURFACE_HEIGHT = "table.height"
-_LOOK = 0.2
+_LOOK_SECONDS = 0.2
 """[s] between the poses that are looked at."""
-_PRESSED, _LOW = 0.005, 0.06
+_PRESSED_DEPTH, _LOW_HEIGHT = 0.005, 0.06
 """Shares of the robot's size: how far goals lie below a pose that is pressed down, and
 how far above the lowest pose that is."""
-_HEIGHTS = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06])
+_TRIED_HEIGHTS = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06])
 """Heights that are tried first, in that unit, above the lowest pose."""
-_FINER = (0.005, 0.0025)
+_FINER_STEPS = (0.005, 0.0025)
 """Steps either way from the best, in that unit."""
-_MOST, _OF_ONE = 16, 3
+_MAX_PIECES, _MAX_PIECES_PER_RECORDING = 16, 3
 """Pieces that are simulated, in all and of one recording."""
-_FEWEST = 3
+_MIN_RECORDINGS = 3
 """Recordings that must press on it."""
-_AWAY = 10.0
+_OUT_OF_REACH = 10.0
 """Sizes of the robot below which nothing is ever touched."""
-_TELLING, _WORTH = 1.0, 0.8
+_MIN_STANDARD_ERRORS, _MAX_ERROR_LEFT = 1.0, 0.8
 """Standard errors by which recordings must be predicted better, and share of their
 error that may be left."""
 
@@ -80,7 +80,7 @@ def find_support_surface(
     size = float(bound.model.stat.extent)
     pieces = _find_pressed(problem.pieces, looks, lowest, size)
     which = sorted({piece.recording for piece in pieces})
-    if len(which) < _FEWEST:
+    if len(which) < _MIN_RECORDINGS:
         return None
     trial = Problem(
         twin.with_table(lowest),
@@ -105,7 +105,7 @@ class _Look:
 
 
 def _look(track: Track, servos: Sequence[PositionServo]) -> _Look:
-    stride = max(1, round(_LOOK * track.recording.rate))
+    stride = max(1, round(_LOOK_SECONDS * track.recording.rate))
     rows = np.arange(0, len(track.rows), stride)
     position = track.position[rows]
     goal = position.copy()
@@ -130,23 +130,23 @@ def _find_pressed(
         inside = (look.rows >= piece.first) & (
             look.rows < piece.first + piece.row_count
         )
-        low = look.low < lowest + _LOW * size
-        pressed = look.low - look.goal > _PRESSED * size
+        low = look.low < lowest + _LOW_HEIGHT * size
+        pressed = look.low - look.goal > _PRESSED_DEPTH * size
         counts.append((int((inside & low & pressed).sum()), piece))
     counts.sort(key=lambda pair: -pair[0])
     chosen: list[Piece] = []
     for count, piece in counts:
         same = sum(other.recording == piece.recording for other in chosen)
-        if count and same < _OF_ONE and len(chosen) < _MOST:
+        if count and same < _MAX_PIECES_PER_RECORDING and len(chosen) < _MAX_PIECES:
             chosen.append(piece)
     return chosen
 
 
 def _choose_height(trial: Problem, lowest: float, size: float) -> SupportSurface | None:
-    heights = lowest + size * _HEIGHTS
-    errors = _measure(trial, np.append(heights, lowest - _AWAY * size))
+    heights = lowest + size * _TRIED_HEIGHTS
+    errors = _measure(trial, np.append(heights, lowest - _OUT_OF_REACH * size))
     without, errors = errors[-1], errors[:-1]
-    for step in _FINER:
+    for step in _FINER_STEPS:
         best = heights[int(np.argmin(errors.mean(axis=1)))]
         finer = best + step * size * np.array([-1.0, 1.0])
         heights = np.append(heights, finer)
@@ -159,7 +159,10 @@ def _choose_height(trial: Problem, lowest: float, size: float) -> SupportSurface
     )
     gain = np.log(without / unseen)
     error = gain.std(ddof=1) / np.sqrt(len(gain))
-    if gain.mean() <= _TELLING * error or unseen.mean() > _WORTH * without.mean():
+    if (
+        gain.mean() <= _MIN_STANDARD_ERRORS * error
+        or unseen.mean() > _MAX_ERROR_LEFT * without.mean()
+    ):
         return None
     return SupportSurface(
         height=float(heights[int(np.argmin(errors.mean(axis=1)))]),

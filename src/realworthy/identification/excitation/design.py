@@ -27,15 +27,15 @@ from realworthy.simulators.clearance import Clearance
 from realworthy.twins import bind
 
 Floats = NDArray[np.float64]
-_FIRST_SPREAD, _LEAST_SPREAD = 0.5, 0.05
+_FIRST_SPREAD, _MIN_SPREAD = 0.5, 0.05
 """Sd of the genes of children, at first and at the end."""
 _CHANGED = 0.5
 """Share of joints that a child moves otherwise."""
 _TOUCHES, _SMALLER = 200, 0.8
 """Steps towards a motion that keeps clear, and what a joint keeps of it in each."""
-_NEAR = 0.02
+_CLEARANCE_MARGIN = 0.02
 """[m] beyond the clearance within which distances are known."""
-_FEW_JOINTS = 20
+_MAX_JOINTS_FOR_MIXING = 20
 """Motions of one joint that are looked at for as much time as four of many joints."""
 _DRAWS = 5
 """Random motions of which the roomiest is kept."""
@@ -61,7 +61,9 @@ class Designer:
         self._judge = MotionJudge(subject, settings, self.family, known=known)
         self._rng = np.random.default_rng(settings.seed)
         self.clearance = Clearance(
-            bind(subject.twin), subject.joints, reach=subject.clearance + _NEAR
+            bind(subject.twin),
+            subject.joints,
+            reach=subject.clearance + _CLEARANCE_MARGIN,
         )
         self.scores: list[float] = []
         """Of the best motion after each generation, larger is better."""
@@ -90,7 +92,7 @@ class Designer:
                 return best
             chosen = choose_mix(parts, self._judge.known, settings.criterion)
             if generation and not winner and not chosen.any():
-                spread = max(_LEAST_SPREAD, 0.7 * spread)
+                spread = max(_MIN_SPREAD, 0.7 * spread)
             mixed = self.keep_clear(mix_shapes(shapes, chosen))
             others, found = self._judge.judge(
                 [mixed, *self._breed(best, mixed, spread)]
@@ -102,7 +104,7 @@ class Designer:
     def _draw_large(self) -> list[MotionShape]:
         """Of several random motions those that have the most room to move."""
         count = self.settings.first_count or max(
-            6, _FEW_JOINTS // len(self.subject.joints)
+            6, _MAX_JOINTS_FOR_MIXING // len(self.subject.joints)
         )
         drawn = [self.draw() for _ in range(_DRAWS * count)]
         room = [float(np.mean(np.log(shape.scale + 1e-3))) for shape in drawn]
@@ -113,7 +115,9 @@ class Designer:
     ) -> list[MotionShape]:
         count = self.settings.child_count
         count = (
-            max(4, _FEW_JOINTS // len(self.subject.joints)) if count is None else count
+            max(4, _MAX_JOINTS_FOR_MIXING // len(self.subject.joints))
+            if count is None
+            else count
         )
         return [self._change(mixed if i % 2 else best, spread) for i in range(count)]
 

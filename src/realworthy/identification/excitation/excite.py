@@ -34,7 +34,7 @@ _TRIES = 60
 """Times that a motion is made smaller until all limits hold."""
 _UNSEEN = 1.05
 """Room within limits that is kept for draws of e that were not rehearsed."""
-_CLOSER = 1.1
+_CLEARANCE_RATIO = 1.1
 """By what a joint that brings parts too close goes too far."""
 
 
@@ -170,7 +170,7 @@ def _settle(
         if distance[closest] < subject.clearance:
             culprit = designer.clearance.find_culprit(poses[closest], subject.home)
             at = slice(None) if culprit is None else culprit
-            excess[at] = np.maximum(excess[at], _CLOSER)
+            excess[at] = np.maximum(excess[at], _CLEARANCE_RATIO)
         worst = subject.joints[int(np.argmax(excess))]
         if (excess > 1).any():
             scale = scale * hold_back(excess)

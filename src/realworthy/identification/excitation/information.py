@@ -77,7 +77,7 @@ def choose_mix(parts: Floats, known: Floats, criterion: Criterion) -> NDArray[np
     return chosen
 
 
-_OWN = 0.4
+_OWN_SHARE = 0.4
 """Share of a column's length on a joint from which it counts as moving that joint."""
 
 
@@ -91,7 +91,7 @@ def colour_roughly(problem: Problem, jacobian: Jacobian) -> Colouring:
     count = int(problem.labels.max()) + 1
     parts = [columns[problem.labels == label] for label in range(count)]
     power = np.stack([np.sum(part**2, axis=0) for part in parts], axis=1)
-    touched = power > _OWN**2 * np.maximum(power.max(1, keepdims=True), 1e-12)
+    touched = power > _OWN_SHARE**2 * np.maximum(power.max(1, keepdims=True), 1e-12)
     colours = np.zeros(len(touched), dtype=np.intp)
     taken: list[NDArray[np.bool_]] = []
     for i, own in enumerate(touched):
@@ -172,7 +172,7 @@ class Forecast:
 
     def to_reason(self) -> str:
         """Why it would stay unknown."""
-        if self.response < _NO_EFFECT:
+        if self.response < _MIN_RESPONSE:
             return "nothing that these motions do depends on it"
         if self.sd_alone > self.wanted:
             more = (self.sd_alone / self.wanted) ** 2
@@ -186,9 +186,9 @@ class Forecast:
         return f"it would take {more:.2g} times the data"
 
 
-_NO_EFFECT = 1e-2
+_MIN_RESPONSE = 1e-2
 """Noise sd that positions move in all; less is nothing."""
-_TOGETHER = 0.9
+_PARTNER_CORRELATION = 0.9
 
 
 def forecast(
@@ -225,7 +225,8 @@ def forecast(
             wanted=float(wanted[i]),
             response=float(size[i]),
             partners=tuple(
-                space.names[j] for j in np.flatnonzero(together[i] > _TOGETHER)
+                space.names[j]
+                for j in np.flatnonzero(together[i] > _PARTNER_CORRELATION)
             ),
         )
         for i, parameter in enumerate(space)

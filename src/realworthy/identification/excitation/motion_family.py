@@ -20,7 +20,7 @@ from realworthy.recordings.motion import Reference
 from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
-_SMALLEST = 0.1
+_MIN_SIZE = 0.1
 """Least share of the largest amplitude."""
 _FIRST_SIZE = 2.0
 """Gene of the size to begin with: 0.9 of the largest."""
@@ -115,7 +115,7 @@ def choose_harmonics(period: float, highest: float, count: int) -> NDArray[np.in
 
 
 def _to_size(gene: Floats) -> Floats:
-    return _SMALLEST + (1 - _SMALLEST) / (1 + np.exp(-gene))
+    return _MIN_SIZE + (1 - _MIN_SIZE) / (1 + np.exp(-gene))
 
 
 _ROOM = 0.97

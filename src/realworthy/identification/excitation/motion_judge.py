@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _REPAIRS, _TOO_FAR = 2, 1.1
 """Times that motions are made smaller, and how much over a limit they may still be; the
 result itself is checked in earnest."""
-_WIDE = 5.0
+_WIDE_PRIOR_SD = 5.0
 """Scales of z that the prior of a fit is wide where there is no box."""
 
 
@@ -60,7 +60,9 @@ class MotionJudge:
         self._z = bounds.to_z(self._e)
         tolerance = subject.wanted / bounds.slope(self._z[0])
         self._units = np.outer(tolerance, tolerance)
-        width = np.minimum(0.5 * (bounds.upper - bounds.lower), _WIDE * bounds.scale)
+        width = np.minimum(
+            0.5 * (bounds.upper - bounds.lower), _WIDE_PRIOR_SD * bounds.scale
+        )
         prior = np.diag(1 / np.maximum(width, 1e-6 * bounds.scale) ** 2)
         self.known = (prior if known is None else prior + known) * self._units
         """(d, d) in units of the wanted sd."""

@@ -73,7 +73,7 @@ class ExcitationSettings:
 _KINDS = ("armature", "damping", "coulomb_friction", "kp", "resistance")
 """What a drive is usually wrong about and a motion can tell."""
 _GAINS = ("kp", "kd", "torque_constant", "gear")
-_MANY, _RARE = 1024, 0.005
+_WIDE_DRAWS, _RARE_SHARE = 1024, 0.005
 """Draws by which the ends of a belief are found, and the share beyond each end."""
 _TOLERANCE = 0.1
 """Share of a number's size that its sd may have where nobody says otherwise."""
@@ -126,7 +126,9 @@ class ExcitationSubject:
         """
         e = self.sample(count, seed=seed)
         low, high = np.quantile(
-            self.sample(_MANY, seed=seed + 1), [_RARE, 1 - _RARE], axis=0
+            self.sample(_WIDE_DRAWS, seed=seed + 1),
+            [_RARE_SHARE, 1 - _RARE_SHARE],
+            axis=0,
         )
         gains = np.array([p.kind in _GAINS for p in self.space])
         corners = [

@@ -30,16 +30,16 @@ from realworthy.identification.solver.linearisation import Prior, linearise
 from realworthy.parameters import Belief
 
 Floats = NDArray[np.float64]
-_STEPS = (1e-2, 1e-3)
-_UNSMOOTH = 0.2
+_STEP_SIZES = (1e-2, 1e-3)
+_MAX_STEP_DISAGREEMENT = 0.2
 """Share by which derivatives of the two steps may differ."""
-_COLLINEAR = 10.0
+_COLLINEARITY_INDEX = 10.0
 """Collinearity index from which a set of parameters is named."""
-_MANY = 12
+_MAX_FOR_TRIPLES = 12
 """Parameters up to which triples are looked at."""
-_FEW = 4
+_COLOURING_PIECES = 4
 """Pieces that tell which joint a number moves."""
-_PART = 0.3
+_MIN_PART_SHARE = 0.3
 """Share of the largest part from which a parameter belongs to a direction."""
 
 
@@ -64,7 +64,7 @@ def check_identifiability(
     colouring = _colour(problem, z)
     coarse, fine = (
         differentiate(problem, z, point.starts, step=step, colouring=colouring)
-        for step in _STEPS
+        for step in _STEP_SIZES
     )
     believed = to_prior(problem, prior, z)
     response = eliminate_starts(coarse.by_z, coarse.by_start, problem.runs)
@@ -121,7 +121,7 @@ def _colour(problem: Problem, z: Floats) -> Colouring | None:
     """Which columns can be moved together, by a few pieces; None for one joint."""
     if not problem.labels.any():
         return None
-    few = problem.thinned(max(1, len(problem.pieces) // _FEW))
+    few = problem.thinned(max(1, len(problem.pieces) // _COLOURING_PIECES))
     found = colour_columns(few, differentiate(few, z, evaluate_at(few, z).starts))
     problem.take_counts(few)
     return found
@@ -140,7 +140,7 @@ def _find_directions(
         parts = [
             (names[i], float(upwards[i]))
             for i in order
-            if abs(vector[i]) >= _PART * abs(vector[order[0]])
+            if abs(vector[i]) >= _MIN_PART_SHARE * abs(vector[order[0]])
         ]
         found.append(
             WeakDirection(tuple(parts), float(1 / np.sqrt(max(value, 1e-300))))
@@ -182,7 +182,7 @@ def _find_pushed(
 def _compare(coarse: Floats, fine: Floats) -> NDArray[np.bool_]:
     """(d,) whether derivatives by two step sizes agree."""
     apart = np.linalg.norm(coarse - fine, axis=0)
-    return apart <= _UNSMOOTH * np.linalg.norm(fine, axis=0) + 1e-6
+    return apart <= _MAX_STEP_DISAGREEMENT * np.linalg.norm(fine, axis=0) + 1e-6
 
 
 def _find_collinear(
@@ -199,13 +199,13 @@ def _find_collinear(
     values = np.linalg.eigvalsh(gram[np.ix_(moving, moving)])
     condition = float(np.sqrt(values[-1] / max(values[0], 1e-30)))
     found: list[tuple[tuple[int, ...], float]] = []
-    for size in (2, 3) if len(moving) <= _MANY else (2,):
+    for size in (2, 3) if len(moving) <= _MAX_FOR_TRIPLES else (2,):
         for chosen in combinations(moving, size):
             if any(set(smaller) <= set(chosen) for smaller, _ in found):
                 continue
             least = float(np.linalg.eigvalsh(gram[np.ix_(chosen, chosen)])[0])
             index = 1 / np.sqrt(max(least, 1e-12))
-            if index > _COLLINEAR:
+            if index > _COLLINEARITY_INDEX:
                 found.append((chosen, float(index)))
     found.sort(key=lambda item: -item[1])
     named = tuple((tuple(names[i] for i in chosen), index) for chosen, index in found)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from realworthy.identification.identifiability.verdicts import Identifiability
 
 Floats = NDArray[np.float64]
-_SMALL = 0.02
+_MIN_PART_SHARE = 0.02
 """Share of a combination's main part below which another is left out."""
-_DOUBT = 1e-6
+_MIN_EIGENVALUE_SHARE = 1e-6
 """Share of the largest eigenvalue below which differences of finite step tell none."""
 
 
@@ -77,7 +77,7 @@ def find_base(
     scale = _tolerances_z(found)
     scaled = information * np.outer(scale, scale)
     values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
-    known = values > max(1 / worst**2, _DOUBT * float(values[-1]))
+    known = values > max(1 / worst**2, _MIN_EIGENVALUE_SHARE * float(values[-1]))
     rank = int(known.sum())
     if rank == 0:
         return BaseParameters(combinations=(), riding=(), silent=tuple(names))
@@ -91,7 +91,7 @@ def find_base(
         parts = [
             (names[j], float(w))
             for j, w in zip(rest, weights[row], strict=True)
-            if abs(w) > _SMALL
+            if abs(w) > _MIN_PART_SHARE
         ]
         combinations.append(
             Combination(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_NO_EFFECT = 1e-3
+_MIN_RESPONSE = 1e-3
 """Noise sd that residuals move in all; less is nothing."""
 
 
@@ -58,7 +58,7 @@ class ParameterFinding:
             said = f"{known}: only in combination with {', '.join(self.partners)}"
         elif self.verdict is ParameterVerdict.AT_BOUND:
             said = f"{known}: the data push it against its bound"
-        elif self.response < _NO_EFFECT:
+        elif self.response < _MIN_RESPONSE:
             said = f"{known}: not excited, it has no effect on these recordings"
         else:
             more = (self.sd_alone / self.tolerance) ** 2

@@ -19,7 +19,7 @@ from realworthy.identification.validation.held_out import divide_recordings
 from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.residuals import Residual
 
-_FEWEST = 2
+_MIN_RECORDINGS = 2
 """Recordings to fit, beside those held out: some are left out in turn to choose."""
 
 
@@ -64,10 +64,10 @@ def check_enough(
     """Raises, before the work begins, where a residual could not be fitted."""
     listed, _ = cut_at_gaps(recordings)
     count = len(divide_recordings(listed, heldout).fitted)
-    if count < _FEWEST:
+    if count < _MIN_RECORDINGS:
         raise BadRecording(
-            f"A residual needs {_FEWEST} recordings to fit beside those held out; "
-            f"there {'is' if count == 1 else 'are'} {count}.",
+            f"A residual needs {_MIN_RECORDINGS} recordings to fit beside those held "
+            f"out; there {'is' if count == 1 else 'are'} {count}.",
             hint="Record another motion, or leave out --residual.",
         )
 

@@ -33,7 +33,7 @@ def replace_numbers(description: S, numbers: Mapping[str, float]) -> S:
 
 
 _STEP = 1e-3
-_LEAST = 1e-6
+_MIN_CHANGE = 1e-6
 
 
 @dataclass(kw_only=True, slots=True)
@@ -68,8 +68,8 @@ def fit_physical(
             owner = f"actuator of '{actuator.joint}'"
             raise UnknownParameter(kind, numbers, owner=owner)
     boxes = np.array([compute_box(kind, numbers[kind]) for kind in kinds])
-    low, high = np.log(np.maximum(boxes, _LEAST)).T
-    start = np.log(np.maximum([numbers[kind] for kind in kinds], 10 * _LEAST))
+    low, high = np.log(np.maximum(boxes, _MIN_CHANGE)).T
+    start = np.log(np.maximum([numbers[kind] for kind in kinds], 10 * _MIN_CHANGE))
     start = np.clip(start, low + 1e-6, high - 1e-6)
     law = build_law(actuator, timestep=settings.timestep)
     if "delay" in kinds:

@@ -13,9 +13,9 @@ from realworthy.simulators.replay import Played, Replayer, Track, is_sound
 Floats = NDArray[np.float64]
 DIVERGED = 1e5
 """Residual of every row of a world that blew up: large, and finite."""
-_WORLDS = 768
+_MAX_WORLDS = 768
 """Most worlds that are simulated at once."""
-_SIZES = 4
+_KEPT_SIZES = 4
 """Sizes of a crowd of worlds that are kept for another use."""
 
 
@@ -75,7 +75,7 @@ class ReplayerPool:
                 self._tracks, world_count, thread_count=self._thread_count
             )
         self._players[world_count] = player  # the last used is the last to go
-        while len(self._players) > _SIZES:
+        while len(self._players) > _KEPT_SIZES:
             self._players.pop(next(iter(self._players)))
         return player
 
@@ -138,7 +138,9 @@ class PieceBatch:
         """
         count, piece_count = len(e), len(self.pieces)
         pairs = count * piece_count
-        slab = -(-pairs // -(-pairs // _WORLDS))  # slabs of equal size, few idle worlds
+        slab = -(
+            -pairs // -(-pairs // _MAX_WORLDS)
+        )  # slabs of equal size, few idle worlds
         out = np.empty((pairs, len(self._columns), self.kept_rows))
         blown = np.zeros(pairs, dtype=bool)
         player = self._crowd.get(slab)

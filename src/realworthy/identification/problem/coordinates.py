@@ -9,13 +9,13 @@ from realworthy.actuators.kinds import KINDS, compute_box
 from realworthy.parameters import Parameter, ParameterSpace, Transform
 
 Floats = NDArray[np.float64]
-_REACH = 7.0
+_MAX_LOG_REACH = 7.0
 """Furthest a log or logit coordinate goes: a factor of 1,100, or 0.1 % from an end."""
-_SLACK = 1e-9
+_END_SLACK = 1e-9
 """Share of a range within which a value lies on its end."""
-_INSIDE = 4.0
+_LOGIT_INSIDE = 4.0
 """Where a logit coordinate starts when its value lies on the end of its box."""
-_TYPICAL = {
+_TYPICAL_SIZE = {
     "delay": 0.01,
     "sensor_delay": 0.01,
     "sensor_bias": 0.1,
@@ -26,7 +26,7 @@ _TYPICAL = {
     "initial_velocity": 0.1,
 }
 """Kind → size that is neither small nor large, in its unit."""
-_INERTIA = {"a": math.log(10) / 2, "d": math.log(2), "s": 0.5, "t": 0.5}
+_INERTIA_REACH = {"a": math.log(10) / 2, "d": math.log(2), "s": 0.5, "t": 0.5}
 """First letter of a log-Cholesky coordinate → how far it may go from nominal.
 
 Mass by a factor of ten, stretch by two, shear by 0.5, the centre by 0.5 m: the boxes of
@@ -50,7 +50,7 @@ class FitCoordinates:
         z = self.space.to_z(e)
         for i, parameter in enumerate(self.space):
             if parameter.transform is Transform.LOGIT:
-                z[..., i] = np.clip(z[..., i], -_INSIDE, _INSIDE)
+                z[..., i] = np.clip(z[..., i], -_LOGIT_INSIDE, _LOGIT_INSIDE)
         return np.clip(z, self.lower, self.upper)
 
     def from_z(self, z: Floats) -> Floats:
@@ -61,7 +61,7 @@ class FitCoordinates:
         """
         e = self.space.from_z(z)
         lower, upper = self.space.lower, self.space.upper
-        slack = _SLACK * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+        slack = _END_SLACK * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
         e = np.where(e < lower + slack, lower, e)
         return np.where(e > upper - slack, upper, e)
 
@@ -86,11 +86,11 @@ def _find_ends(parameter: Parameter) -> tuple[float, float]:
     )
     if parameter.transform is Transform.LOG:
         middle = math.log(parameter.nominal) if parameter.nominal > 0 else 0.0
-        return max(lower, middle - _REACH), min(upper, middle + _REACH)
+        return max(lower, middle - _MAX_LOG_REACH), min(upper, middle + _MAX_LOG_REACH)
     if parameter.transform is Transform.LOGIT:
-        return -_REACH, _REACH
+        return -_MAX_LOG_REACH, _MAX_LOG_REACH
     if parameter.kind == "inertia":
-        reach = _INERTIA[parameter.component[0]]
+        reach = _INERTIA_REACH[parameter.component[0]]
         middle = parameter.nominal
         return max(lower, middle - reach), min(upper, middle + reach)
     return lower, upper
@@ -100,7 +100,7 @@ def _find_scale(parameter: Parameter) -> float:
     if parameter.transform is not Transform.IDENTITY:
         return 1.0
     if parameter.kind == "inertia":
-        return 0.2 * _INERTIA[parameter.component[0]]
+        return 0.2 * _INERTIA_REACH[parameter.component[0]]
     width = parameter.upper - parameter.lower
     if math.isfinite(width) and width > 0:
         return width
@@ -110,9 +110,9 @@ def _find_scale(parameter: Parameter) -> float:
 def _find_typical(parameter: Parameter) -> float:
     """A size for what may be zero; 0 where only ratios make sense."""
     if parameter.kind == "inertia":
-        return 0.1 * _INERTIA[parameter.component[0]]
-    if parameter.kind in _TYPICAL:
-        return _TYPICAL[parameter.kind]
+        return 0.1 * _INERTIA_REACH[parameter.component[0]]
+    if parameter.kind in _TYPICAL_SIZE:
+        return _TYPICAL_SIZE[parameter.kind]
     if parameter.transform is Transform.LOG:
         return 0.0
     if parameter.kind in KINDS:

@@ -41,13 +41,13 @@ SINGLE_JOINT_KINDS = (
 )
 """Kinds of numbers that move a joint alone."""
 _DELAY = "all.delay"
-_PIECE = 10.0
+_PIECE_SECONDS = 10.0
 """[s] after which a joint begins anew where it was measured."""
-_COUNTS = 10.0
+_ROWS_PER_RECORDING = 10.0
 """Independent rows that a recording is worth, beside what was believed before."""
-_LEAST = 1e-6
+_MIN_RECORDING_ERROR = 1e-6
 """[rad] error of a recording that counts as none."""
-_HUGE = 1e5
+_DIVERGED = 1e5
 """Residual of a candidate that blew up."""
 
 
@@ -160,8 +160,8 @@ class JointByJointProblem(SumOfSquares):
         values = errors[:, self._kept]
         sd = np.repeat(self._sd, [run.stop - run.start for run in self.series])
         blown = np.asarray(~np.isfinite(values).all(axis=1))
-        values[blown] = _HUGE
-        return Residuals(np.clip(values / sd, -_HUGE, _HUGE), blown)
+        values[blown] = _DIVERGED
+        return Residuals(np.clip(values / sd, -_DIVERGED, _DIVERGED), blown)
 
     def rmse(self, z: Floats) -> Floats:
         """(recordings, joints) root mean square error [rad or m]; NaN where none is."""
@@ -177,11 +177,13 @@ class JointByJointProblem(SumOfSquares):
 
     def weighted(self, z: Floats) -> "JointByJointProblem":
         """The same residuals with weights that make squares around z plain errors."""
-        errors = np.maximum(self.rmse(z), _LEAST)
+        errors = np.maximum(self.rmse(z), _MIN_RECORDING_ERROR)
         typical = np.nanmedian(errors, axis=0)
         which = [piece.recording for piece in self._pieces]
         rows = np.bincount(which, [piece.row_count for piece in self._pieces])
-        size = np.sqrt(errors * typical * rows[: len(errors), None] / _COUNTS)
+        size = np.sqrt(
+            errors * typical * rows[: len(errors), None] / _ROWS_PER_RECORDING
+        )
         other = copy.copy(self)
         other._sd = size[which].ravel()
         return other
@@ -326,6 +328,6 @@ def _collect(twin: Twin, servos: Sequence[PositionServo], kind: str) -> Floats:
 
 def _choose_pieces(problem: Problem, most: int) -> list[Piece]:
     tracks = problem.tracks
-    pieces = [p for i, t in enumerate(tracks) for p in cut_pieces(t, i, _PIECE)]
+    pieces = [p for i, t in enumerate(tracks) for p in cut_pieces(t, i, _PIECE_SECONDS)]
     every = max(1, round(len(pieces) / most))
     return pieces[every // 2 :: every] or pieces

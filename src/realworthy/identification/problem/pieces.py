@@ -10,17 +10,18 @@ from realworthy.gap.states import States
 from realworthy.simulators.replay import Replayer, Track
 
 Floats = NDArray[np.float64]
-_LONG = 20.0
+_UNCUT_SECONDS = 20.0
 """[s] beyond which a recording is cut although nothing grows in it."""
-_CUT = 10.0
+_CUT_SECONDS = 10.0
 """[s] of the pieces of a long recording."""
-_LOOK = 4.0
+_GROWTH_SECONDS = 4.0
 """[s] over which the growth of a wrong start is watched."""
-_UNSTABLE, _FOLD = 10.0, float(np.e)
-"""Growth over `_LOOK` that is no accident (less over less time), and one fold."""
-_STARTS = 12
-_FEWEST_ROWS = 10
-_ALIKE = 0.97
+_UNSTABLE_GROWTH, _E_FOLD = 10.0, float(np.e)
+"""Growth over `_GROWTH_SECONDS` that is no accident (less over less time), and one
+fold."""
+_GROWTH_STARTS = 12
+_MIN_ROWS = 10
+_EQUALISED_SHARE = 0.97
 """Share of a piece's rows that must be left when pieces are made equally long."""
 
 
@@ -51,7 +52,7 @@ def cut_pieces(track: Track, recording: int, horizon: float) -> list[Piece]:
     A few rows at the end that fill no piece are left out.
     """
     rows = len(track.rows) - 1
-    wanted = min(rows, max(_FEWEST_ROWS, horizon * track.recording.rate))
+    wanted = min(rows, max(_MIN_ROWS, horizon * track.recording.rate))
     count = max(1, round(rows / wanted))
     length = rows // count
     return [Piece(recording, k * length, length) for k in range(count)]
@@ -67,7 +68,7 @@ def equalise_lengths(pieces: Sequence[Piece], crowds: Sequence[int]) -> list[Pie
     for piece in sorted(pieces, key=lambda p: p.row_count):
         crowd = crowds[piece.recording]
         length = lengths.get(crowd, 0)
-        if length < _ALIKE * piece.row_count:
+        if length < _EQUALISED_SHARE * piece.row_count:
             length = lengths[crowd] = piece.row_count
         made.append(Piece(piece.recording, piece.first, length))
     return sorted(made, key=lambda p: (p.recording, p.first))
@@ -75,7 +76,7 @@ def equalise_lengths(pieces: Sequence[Piece], crowds: Sequence[int]) -> list[Pie
 
 def cut_liveliest(piece: Piece, track: Track, noise: Floats, seconds: float) -> Piece:
     """The part of a piece in which joints move most, beside (joints,) `noise`."""
-    rows = max(_FEWEST_ROWS, round(seconds * track.recording.rate))
+    rows = max(_MIN_ROWS, round(seconds * track.recording.rate))
     if rows >= piece.row_count:
         return piece
     positions = track.position[piece.first : piece.first + piece.row_count + 1]
@@ -103,22 +104,24 @@ def choose_horizon(
         )
         return PieceHorizon(fold, why, grows=True)
     longest = max(track.recording.duration for track in tracks)
-    if longest > _LONG:
+    if longest > _UNCUT_SECONDS:
         why = (
             f"Recordings of up to {longest:.0f} s are simulated in pieces of "
-            f"{_CUT:g} s, each from a start of its own."
+            f"{_CUT_SECONDS:g} s, each from a start of its own."
         )
-        return PieceHorizon(_CUT, why)
+        return PieceHorizon(_CUT_SECONDS, why)
     return PieceHorizon(np.inf, "Every recording is simulated as a whole.")
 
 
 def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
     """[s] in which an error of the start grows e-fold; None where it never grows."""
     rate, rows = track.recording.rate, len(track.rows)
-    length = int(min(_LOOK * rate, 2 * rows / 3))
-    if length < _FEWEST_ROWS:
+    length = int(min(_GROWTH_SECONDS * rate, 2 * rows / 3))
+    if length < _MIN_ROWS:
         return None
-    starts = np.unique(np.linspace(0, rows - 1 - length, _STARTS).astype(np.intp))
+    starts = np.unique(
+        np.linspace(0, rows - 1 - length, _GROWTH_STARTS).astype(np.intp)
+    )
     player = Replayer(track, 2 * len(starts))
     player.simulator.write(e)
     first = np.concatenate([starts, starts])
@@ -129,8 +132,8 @@ def _watch_growth(track: Track, states: States, e: Floats) -> float | None:
     apart = (played.position[len(starts) :] - played.position[: len(starts)]) / kick
     size = np.sqrt(np.mean(apart**2, axis=2))  # (starts, rows), 1 at the start
     typical = np.median(np.nan_to_num(size, nan=np.inf), axis=0)
-    watched = length / (_LOOK * rate)
-    if typical.max() < max(_FOLD, _UNSTABLE**watched):
+    watched = length / (_GROWTH_SECONDS * rate)
+    if typical.max() < max(_E_FOLD, _UNSTABLE_GROWTH**watched):
         return None
-    folded = int(np.argmax(typical > _FOLD))
-    return max(folded, _FEWEST_ROWS) / rate
+    folded = int(np.argmax(typical > _E_FOLD))
+    return max(folded, _MIN_ROWS) / rate

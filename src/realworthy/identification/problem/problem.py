@@ -32,8 +32,8 @@ from realworthy.simulators.replay import Track, lay_out_all
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
-_LEAST_NOISE = 1e-9
-_ALIKE = 0.8
+_MIN_NOISE = 1e-9
+_LEVELLED_SHARE = 0.8
 """Share of the longest piece from which pieces are of nearly one length."""
 
 
@@ -204,7 +204,9 @@ class Problem(SumOfSquares):
         Pieces of one length are simulated together. Shorter ones stay as they are.
         """
         longest = max(piece.row_count for piece in self.pieces)
-        alike = [p.row_count for p in self.pieces if p.row_count > _ALIKE * longest]
+        alike = [
+            p.row_count for p in self.pieces if p.row_count > _LEVELLED_SHARE * longest
+        ]
         least = min(alike)
         return self._with_pieces(
             [replace(p, row_count=min(p.row_count, least)) for p in self.pieces]
@@ -339,7 +341,7 @@ def _describe(
         chosen = dict.fromkeys(track.joints, told)
     sd = np.array([chosen[joint] for joint in track.joints])
     return PreparedRecording(
-        track, estimate_states(track, floor), np.maximum(sd, _LEAST_NOISE)
+        track, estimate_states(track, floor), np.maximum(sd, _MIN_NOISE)
     )
 
 

@@ -83,9 +83,9 @@ def widen_to_minimum(fit: Fit) -> Fit:
 
 
 _AS_IS = LeastSquaresSettings(iterations=0)
-_AGREE = 3.0
+_MAX_RESTART_SD = 3.0
 """Standard deviations within which a restart must end."""
-_WORSE = 1.01
+_MAX_RESTART_COST_RATIO = 1.01
 """Cost of a restart over that of the first run up to which they agree."""
 _RAW_STEP = 1.5e-8
 """Difference step of optimisers that know no units: √ε."""
@@ -152,7 +152,10 @@ def fit_lbfgs(
             "L-BFGS-B stopped before the minimum; fit_least_squares goes on from here."
         )
     off = (search.to_z(again) - fit.z) / np.sqrt(np.diag(fit.covariance_z))
-    if np.abs(off).max() > _AGREE or costs.max() > _WORSE * costs.min():
+    if (
+        np.abs(off).max() > _MAX_RESTART_SD
+        or costs.max() > _MAX_RESTART_COST_RATIO * costs.min()
+    ):
         name = problem.space.names[int(np.argmax(np.abs(off)))]
         said.append(
             f"A restart ends elsewhere: {name} differs by {np.abs(off).max():.2g} sd, "
@@ -266,7 +269,7 @@ def _descend_raw(search: CandidateSearch, x: Floats, settings: LbfgsSettings) ->
 
 _EDGE_ROOM = 1.0
 """Initial sd by which the first mean keeps away from a bound, so that draws fit."""
-_RESAMPLED = 200
+_MAX_RESAMPLINGS = 200
 """Draws of one candidate outside the box before it is put on the border."""
 _COSTS_DISAGREE = 0.05
 """Share by which the cost of mean and best may differ before it is said."""
@@ -334,7 +337,7 @@ def _evolve(
         mean=np.clip(np.zeros(d), search.lower + room, search.upper - room),
         sigma=sigma,
         bounds=np.stack([search.lower, search.upper], axis=1),
-        n_max_resampling=_RESAMPLED,
+        n_max_resampling=_MAX_RESAMPLINGS,
         seed=settings.seed,
         population_size=settings.population,
     )

@@ -27,9 +27,9 @@ from realworthy.identification.solver.covariance import eliminate_starts
 Floats = NDArray[np.float64]
 _START_STEP = 30.0
 """Standard deviations by which starts are moved, over the step of z."""
-_FAINT, _FAINT_START = 0.05, 0.2
+_MIN_TOUCH_SHARE, _MIN_START_TOUCH_SHARE = 0.05, 0.2
 """Share of a column's length on a joint below which it does not count as moving it."""
-_NOTHING = 0.1
+_MIN_START_LENGTH = 0.1
 """Squared length below which a start is told by its prior alone."""
 
 
@@ -114,8 +114,8 @@ def colour_columns(problem: SumOfSquares, jacobian: Jacobian) -> Colouring:
     power = np.stack([np.sum(part**2, axis=0) for part in parts], axis=1)
     total = power.sum(axis=1, keepdims=True)
     is_start = np.arange(len(power))[:, None] >= d
-    faint = np.where(is_start, _FAINT_START, _FAINT)
-    touched = (power > faint**2 * total) & ~(is_start & (total < _NOTHING))
+    faint = np.where(is_start, _MIN_START_TOUCH_SHARE, _MIN_TOUCH_SHARE)
+    touched = (power > faint**2 * total) & ~(is_start & (total < _MIN_START_LENGTH))
     colours = np.zeros(len(touched), dtype=np.intp)
     taken: list[NDArray[np.bool_]] = []
     for i, own in enumerate(touched):

@@ -40,27 +40,27 @@ from realworthy.identification.solver.multistart import (
 from realworthy.parameters import Belief, GaussianBelief
 
 Floats = NDArray[np.float64]
-_FEW = 4
+_FIRST_PIECES = 4
 """Pieces with which the way from a far start is begun."""
-_GLIMPSE = 4.0
+_LIVELIEST_SECONDS = 4.0
 """[s] of each of them, where it moves most."""
-_ROUGHLY = 0.05
+_ROUGH_SHARE = 0.05
 """Share of the cost by which it may still fall when that beginning is over."""
-_POOR, _LITTLE = 10.0, 0.3
+_POOR_CHI2, _HOPELESS_PROMISE = 10.0, 0.3
 """Reduced χ² and promised share of the cost that make a fit look around first."""
-_FOLLOWED = 0.01
+_MISSED_MOTION_SHARE = 0.01
 """Share of the motion that a twin may miss and still be near, whatever the noise."""
 _FIRST_STEPS = 4
 """Iterations after which one of several starts is chosen."""
-_LONGER, _WORSE = (2.0, 3.0), 1.05
+_LENGTHENINGS, _LONGER_CHI2_RATIO = (2.0, 3.0), 1.05
 """Lengths of pieces to go on with, and how much larger their reduced χ² may be."""
-_FRONT = 0.5
+_FRONT_SHARE = 0.5
 """Share of their rows on which pieces find their starts, where errors of them grow."""
-_SOON = 25
+_LONGER_ITERATIONS = 25
 """Iterations in which a fit to longer pieces must converge."""
-_WIDE = 5.0
+_UNBOUNDED_PRIOR_SD = 5.0
 """Scales of z that a prior is wide where there is neither belief nor box."""
-_NARROW = 1e-6
+_MIN_PRIOR_SD = 1e-6
 """Scales of z within which nothing is told apart."""
 
 
@@ -157,15 +157,19 @@ def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
     """A belief as a Gaussian in z; without one, as wide as the box around z."""
     bounds = problem.coordinates
     if belief is None:
-        width = np.minimum(0.5 * (bounds.upper - bounds.lower), _WIDE * bounds.scale)
-        return Prior(z, np.diag(1 / np.maximum(width, _NARROW * bounds.scale) ** 2))
+        width = np.minimum(
+            0.5 * (bounds.upper - bounds.lower), _UNBOUNDED_PRIOR_SD * bounds.scale
+        )
+        return Prior(
+            z, np.diag(1 / np.maximum(width, _MIN_PRIOR_SD * bounds.scale) ** 2)
+        )
     own = belief.marginal(bounds.space.names)
     if isinstance(own, GaussianBelief) and own.space == bounds.space:
         mean, covariance = own.mean_z, own.covariance_z
     else:
         samples = bounds.to_z(own.sample(4096, seed=0))
         mean, covariance = samples.mean(0), np.atleast_2d(np.cov(samples.T))
-    floor = np.diag((_NARROW * bounds.scale) ** 2)
+    floor = np.diag((_MIN_PRIOR_SD * bounds.scale) ** 2)
     precision = np.linalg.inv(covariance + floor)
     return Prior(mean, precision.astype(np.float64))
 
@@ -178,13 +182,13 @@ def _approach(
     It looks around where residuals are large and no step promises much, and where it
     gets stuck. Also says which columns can be moved together from there on.
     """
-    few = problem.thinned(max(2, len(problem.pieces) // _FEW))
+    few = problem.thinned(max(2, len(problem.pieces) // _FIRST_PIECES))
     point = evaluate_at(few, z)
     jacobian = differentiate(few, z, point.starts, step=settings.step)
     at = linearise(few, point, jacobian, prior, settings.outlier)
     colouring = colour_columns(few, jacobian)
-    hopeless = at.variance > _POOR and at.promised < _LITTLE * at.cost
-    if at.variance > _POOR or at.promised > _ROUGHLY * at.cost:
+    hopeless = at.variance > _POOR_CHI2 and at.promised < _HOPELESS_PROMISE * at.cost
+    if at.variance > _POOR_CHI2 or at.promised > _ROUGH_SHARE * at.cost:
         found = None
         if not hopeless:
             found = _fit_a_glimpse(few, z, prior, settings, colouring)
@@ -205,7 +209,7 @@ def _fit_a_glimpse(
     colouring: Colouring,
 ) -> Linearised:
     """A rough fit to the liveliest seconds, and what it is worth on all of `few`."""
-    glimpse = few.glimpsed(_GLIMPSE)
+    glimpse = few.glimpsed(_LIVELIEST_SECONDS)
     coarse = dataclasses.replace(settings, is_rough=True)
     end = _fit_roughly(glimpse, z, prior, coarse, colouring)
     few.take_counts(glimpse)
@@ -216,7 +220,7 @@ def _fit_a_glimpse(
 
 def _is_poor(few: Problem, at: Linearised) -> bool:
     """Whether residuals are large: beside the noise, which may last, and the motion."""
-    return at.variance > max(_POOR, (_FOLLOWED * few.motion) ** 2)
+    return at.variance > max(_POOR_CHI2, (_MISSED_MOTION_SHARE * few.motion) ** 2)
 
 
 def _fit_roughly(
@@ -228,7 +232,7 @@ def _fit_roughly(
 ) -> Linearised:
     """A fit that stops early and does not go far where the data tell nothing."""
     held = Prior(z, prior.precision + np.diag(1 / few.coordinates.scale**2))
-    roughly = dataclasses.replace(settings, share=_ROUGHLY)
+    roughly = dataclasses.replace(settings, share=_ROUGH_SHARE)
     return minimise(few, z, held, roughly, colouring=colouring).at
 
 
@@ -275,7 +279,7 @@ def _settle(
     """
     if not (problem.horizon.grows and problem.start_count and settings.iterations):
         return minimise(problem, z, prior, settings, colouring=colouring)
-    fronts = problem.fronts(_FRONT)
+    fronts = problem.fronts(_FRONT_SHARE)
     point = minimise(fronts, z, prior, settings, colouring=colouring).at.point
     problem.take_counts(fronts)
     return minimise(
@@ -295,13 +299,15 @@ def _lengthen(
 
     Goes on while residuals stay what they were.
     """
-    soon = dataclasses.replace(settings, iterations=_SOON)
+    soon = dataclasses.replace(settings, iterations=_LONGER_ITERATIONS)
     longest = problem
-    for factor in _LONGER if problem.horizon.grows and settings.iterations else ():
+    for factor in (
+        _LENGTHENINGS if problem.horizon.grows and settings.iterations else ()
+    ):
         longer = problem.cut_anew(factor * problem.horizon.seconds)
         tried = _settle(longer, found.at.point.z, prior, soon)
         problem.take_counts(longer)
-        worse = tried.at.variance > _WORSE * found.at.variance
+        worse = tried.at.variance > _LONGER_CHI2_RATIO * found.at.variance
         if worse or tried.ending is not Ending.CONVERGED:
             break
         longest, found = longer, tried

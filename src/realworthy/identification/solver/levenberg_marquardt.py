@@ -20,20 +20,20 @@ from realworthy.identification.solver.linearisation import (
 )
 
 Floats = NDArray[np.float64]
-_LADDER = np.array([0.1, 1.0, 10.0, 100.0])
+_DAMPING_FACTORS = np.array([0.1, 1.0, 10.0, 100.0])
 """Multiples of the damping that are tried side by side."""
-_FIRST, _LEAST, _MOST = 1e-2, 1e-8, 1e8
-_WORTHWHILE = 1e-4
+_FIRST_DAMPING, _MIN_DAMPING, _MAX_DAMPING = 1e-2, 1e-8, 1e8
+_MIN_GAIN_RATIO = 1e-4
 """Share of the promised fall that a step must keep (gain ratio)."""
-_FURTHEST = 2.0
+_MAX_STEP = 2.0
 """Longest step in scales of z."""
-_NEAR = 0.5
+_STARTS_FROM_PROMISE = 0.5
 """Share of the cost that a step promises; below it starts are worth estimating."""
-_ONE_SD = 1.0
+_ROUGH_PROMISE = 1.0
 """Squared sd that may be left where kinks let no step get through."""
-_KEPT = 0.3
+_GOOD_GAIN_RATIO = 0.3
 """Share of a promise that a good model keeps."""
-_FLAT, _LITTLE = 1e-3, 1e-2
+_NO_PROGRESS_SHARE, _ROUGH_PROMISE_SHARE = 1e-3, 1e-2
 """Shares of the cost that are no progress, and nothing to speak of."""
 
 
@@ -108,7 +108,7 @@ def minimise(
     """
     point = evaluate_at(problem, z, starts)
     trace: list[Iteration] = []
-    damping, reach, limit = _FIRST, settings.step, np.inf
+    damping, reach, limit = _FIRST_DAMPING, settings.step, np.inf
     near = starts is not None
     while True:
         jacobian = differentiate(
@@ -122,13 +122,15 @@ def minimise(
         )
         at = linearise(problem, point, jacobian, prior, settings.outlier, limit)
         limit = at.limit
-        enough = min(settings.promise * at.variance * at.inflation, _FLAT * at.cost)
+        enough = min(
+            settings.promise * at.variance * at.inflation, _NO_PROGRESS_SHARE * at.cost
+        )
         small = at.promised <= max(enough, settings.share * at.cost)
         if small and not near:
             near = True  # only the starts are left to estimate
             continue
-        near |= at.promised < _NEAR * at.cost
-        ladder = damping * (_LADDER[:2] if near else _LADDER)
+        near |= at.promised < _STARTS_FROM_PROMISE * at.cost
+        ladder = damping * (_DAMPING_FACTORS[:2] if near else _DAMPING_FACTORS)
         over = small or len(trace) >= settings.iterations or _is_flat(trace)
         taken = None if over else try_steps(problem, at, ladder, prior)
         if taken is None:
@@ -137,12 +139,12 @@ def minimise(
         trace.append(taken.describe(at))
         length = np.abs(taken.point.z - point.z) / problem.coordinates.scale
         shorter = max(settings.least_step, min(settings.step, 0.1 * length.max()))
-        if taken.fell > _KEPT * at.promised:
+        if taken.fell > _GOOD_GAIN_RATIO * at.promised:
             reach = shorter
         else:  # beyond kinks where it was short, out of curves where it was long
             is_long = reach > 2 * shorter or reach == settings.step
             reach = settings.least_step if is_long else settings.step
-        point, damping = taken.point, max(_LEAST, taken.damping)
+        point, damping = taken.point, max(_MIN_DAMPING, taken.damping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +162,9 @@ def try_steps(
 ) -> _Step | None:
     """The best of several damped steps; None where no damping lowers the cost."""
     bounds, z = problem.coordinates, at.point.z
-    lowest = np.maximum(bounds.lower - z, -_FURTHEST * bounds.scale)
-    highest = np.minimum(bounds.upper - z, _FURTHEST * bounds.scale)
-    while dampings[0] < _MOST:
+    lowest = np.maximum(bounds.lower - z, -_MAX_STEP * bounds.scale)
+    highest = np.minimum(bounds.upper - z, _MAX_STEP * bounds.scale)
+    while dampings[0] < _MAX_DAMPING:
         steps = [at.equations.step(mu, lowest, highest) for mu in dampings]
         new_z = np.clip(z + [dz for dz, _ in steps], bounds.lower, bounds.upper)
         starts = at.point.starts + np.array([ds for _, ds in steps])
@@ -170,10 +172,10 @@ def try_steps(
         costs = compute_costs(new_z, starts, residuals, prior, at.limit)
         best = int(np.argmin(costs))
         fell = at.cost - float(costs[best])
-        if fell > _WORTHWHILE * at.equations.predict(*steps[best]) > 0:
+        if fell > _MIN_GAIN_RATIO * at.equations.predict(*steps[best]) > 0:
             found = Point(new_z[best], starts[best], residuals[best])
             return _Step(found, float(dampings[best]), fell)
-        dampings = 10 * dampings[-1] * _LADDER[1:]
+        dampings = 10 * dampings[-1] * _DAMPING_FACTORS[1:]
     return None
 
 
@@ -181,7 +183,8 @@ def _is_flat(trace: list[Iteration]) -> bool:
     """Whether the last two steps kept little of their promise and led nowhere."""
     last = trace[-2:]
     return len(last) == 2 and all(
-        step.fell < _KEPT * step.promised and step.fell < _FLAT * step.cost
+        step.fell < _GOOD_GAIN_RATIO * step.promised
+        and step.fell < _NO_PROGRESS_SHARE * step.cost
         for step in last
     )
 
@@ -189,7 +192,9 @@ def _is_flat(trace: list[Iteration]) -> bool:
 def _name_ending(
     at: Linearised, small: bool, trace: list[Iteration], settings: LeastSquaresSettings
 ) -> Ending:
-    left = min(_ONE_SD * at.variance * at.inflation, _LITTLE * at.cost)
+    left = min(
+        _ROUGH_PROMISE * at.variance * at.inflation, _ROUGH_PROMISE_SHARE * at.cost
+    )
     if small or at.promised <= left:
         return Ending.CONVERGED
     return Ending.SPENT if len(trace) > settings.iterations else Ending.ROUGH

@@ -16,10 +16,10 @@ from realworthy.identification.solver.jacobian import (
 from realworthy.parameters import Transform
 
 Floats = NDArray[np.float64]
-_REACH = 4.6
+_LOG_REACH = 4.6
 """Furthest look in a log coordinate: a factor of one hundred."""
-_COUNT, _CHOICES = 64, 3
-_APART = 1.0
+_CANDIDATES, _CHOICES = 64, 3
+_MIN_DISTANCE = 1.0
 """Scales of z by which choices differ at least in one number."""
 
 
@@ -68,7 +68,7 @@ def _choose_apart(
     chosen = [ordered[0]]
     for row in ordered[1:]:
         apart = [np.max(np.abs(row - c) / scale, initial=0.0) for c in chosen]
-        if len(chosen) < _CHOICES and min(apart) > _APART:
+        if len(chosen) < _CHOICES and min(apart) > _MIN_DISTANCE:
             chosen.append(row)
     return np.array(chosen + [ordered[0]] * (_CHOICES - len(chosen)))
 
@@ -80,10 +80,10 @@ def _spread(problem: SumOfSquares, z: Floats) -> Floats:
     bounds = problem.coordinates
     kinds = sorted({parameter.kind for parameter in bounds.space})
     columns = [kinds.index(parameter.kind) for parameter in bounds.space]
-    unit = 2 * qmc.Sobol(len(kinds), rng=0).random(_COUNT)[:, columns] - 1
+    unit = 2 * qmc.Sobol(len(kinds), rng=0).random(_CANDIDATES)[:, columns] - 1
     reach = np.array(
         [
-            0.25 * scale if p.transform is Transform.IDENTITY else _REACH
+            0.25 * scale if p.transform is Transform.IDENTITY else _LOG_REACH
             for p, scale in zip(bounds.space, bounds.scale, strict=True)
         ]
     )

@@ -24,9 +24,9 @@ from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
-_MOVED = 3.0
+_EFFECTIVE_SD = 3.0
 """Standard deviations between folds beyond which a number is not physical."""
-_OVERFIT = 1.5
+_OVERFIT_RATIO = 1.5
 """Held-out over fitted χ² from which a fit knows its own data too well."""
 
 
@@ -176,7 +176,7 @@ def _collect_warnings(folds: Sequence[ValidationFold]) -> tuple[str, ...]:
     said = []
     fitted = float(np.mean([fold.fit.reduced_chi2 for fold in folds]))
     held = float(np.mean([x for fold in folds for x in fold.loss.values()]))
-    if held > _OVERFIT * max(fitted, 1.0):
+    if held > _OVERFIT_RATIO * max(fitted, 1.0):
         said.append(
             f"Held-out residuals are larger than fitted ones (χ² {held:.3g} against "
             f"{fitted:.3g}): too many numbers for these recordings, or a missing "
@@ -188,7 +188,7 @@ def _collect_warnings(folds: Sequence[ValidationFold]) -> tuple[str, ...]:
     moved = np.ptp(z, axis=0) / np.maximum(sd, 1e-300)
     space = folds[0].fit.space
     for i in np.argsort(-moved):
-        if moved[i] > _MOVED:
+        if moved[i] > _EFFECTIVE_SD:
             values = [fold.fit.e[space.names[i]] for fold in folds]
             said.append(
                 f"{space.names[i]} moves by {moved[i]:.2g} sd between folds "

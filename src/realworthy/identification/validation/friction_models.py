@@ -34,7 +34,7 @@ FRICTIONS: dict[str, type[Friction]] = {
     "m6": FrictionM6,
 }
 """Name → model of friction, the simplest first."""
-_BEGIN = {
+_FIRST_VALUES = {
     "stribeck_friction": 0.3,
     "load_friction": 0.05,
     "stribeck_load_friction": 0.02,
@@ -46,7 +46,7 @@ _BEGIN = {
     "quadratic_load_friction_external": 1e-3,
 }
 """Where new numbers begin; the first is a share of Coulomb friction."""
-_KEPT = ("stribeck_exponent",)
+_UNFITTED = ("stribeck_exponent",)
 """Numbers that recordings seldom tell: they stay at their default."""
 
 
@@ -74,7 +74,7 @@ def frictions(
             numbers += [
                 f"{command}.{kind}"
                 for kind in friction.__struct_fields__
-                if kind not in _KEPT
+                if kind not in _UNFITTED
             ]
         found[name] = Structure(
             twin=twin.with_actuators(drives), parameters=(*numbers, *others)
@@ -159,7 +159,7 @@ def _begin(model: type[Friction], old: Friction | None) -> Friction:
         if kind in known:
             values[kind] = known[kind]
         elif kind == "stribeck_friction":
-            values[kind] = _BEGIN[kind] * coulomb
-        elif kind in _BEGIN:
-            values[kind] = _BEGIN[kind]
+            values[kind] = _FIRST_VALUES[kind] * coulomb
+        elif kind in _FIRST_VALUES:
+            values[kind] = _FIRST_VALUES[kind]
     return model(**{**values, "coulomb_friction": coulomb})

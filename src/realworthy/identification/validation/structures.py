@@ -24,7 +24,7 @@ from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
-_TELLING = 2.0
+_REJECTED_STANDARD_ERRORS = 2.0
 """Standard errors from which one structure is better than another."""
 
 
@@ -54,7 +54,7 @@ class Contender:
     @property
     def is_rejected(self) -> bool:
         """Whether the best one is better by two standard errors."""
-        return self.behind > _TELLING * self.standard_error
+        return self.behind > _REJECTED_STANDARD_ERRORS * self.standard_error
 
 
 @dataclass(frozen=True, kw_only=True)
