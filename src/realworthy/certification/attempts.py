@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from realworthy.certification.realities import play_reality
 from realworthy.certification.subject import Subject
-from realworthy.realities import Noise, Reality
+from realworthy.realities import Reality, RealityNoise
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ class TaskAttempts:
     subject: Subject
     count: int = 100
     """Episodes on each: a share of a half is then known to ± 10 points (95 %)."""
-    noise: Noise = field(default_factory=Noise)
+    noise: RealityNoise = field(default_factory=RealityNoise)
 
     @property
     def measure(self) -> str:

@@ -83,7 +83,7 @@ from realworthy.recordings import (
 from realworthy.recordings.load import Recordings
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
-from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Evidence, Provenance
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Provenance, RecordingEvidence
 
 Floats = NDArray[np.float64]
 _WHOLE = 10.0
@@ -583,7 +583,7 @@ def _describe_origin(
             **{name: importlib.metadata.version(name) for name in _TOOLS},
         },
         recordings=[
-            Evidence(str(r.source or name), r.sha256())
+            RecordingEvidence(str(r.source or name), r.sha256())
             for r, name in zip(every, distinct_names(every), strict=True)
         ],
     )
