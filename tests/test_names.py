@@ -97,6 +97,7 @@ REMAINING_CLASSES = frozenset(
         "Number",
         "Part",
         "Piece",
+        "Progress",
         "Range",
         "Role",
         "Scene",
