@@ -164,7 +164,9 @@ class _Kept:
 
         seconds = sum(recording.duration for recording in done.recordings)
         origin = describe_provenance(
-            self._twin, done.recordings, f"{done.number} rounds on a robot"
+            self._twin,
+            done.recordings,
+            notes=f"{done.number} rounds on a robot",
         )
         twin = replace(done.twin, provenance=origin)
         overwrite = self._overwrite or self.is_written

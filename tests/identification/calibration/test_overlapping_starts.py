@@ -7,7 +7,7 @@ import pytest
 
 from realworthy.identification import LeastSquaresSettings, Problem
 from realworthy.identification.calibration.overlapping_starts import fit_overlapping
-from realworthy.identification.calibration.stages import make_prior
+from realworthy.identification.calibration.priors import make_prior
 from realworthy.identification.solver.least_squares import polish
 from realworthy.identification.validation.resampling import estimate_folds
 from realworthy.twins import Twin
@@ -66,8 +66,8 @@ def test_pieces_that_overlap_are_left_out_together(problem: Problem):
     one = problem.restricted([0])
     prior = make_prior(one, one.start_z, 1.0, lacks=True)
     fit = polish(one, one.start_z, prior, SETTINGS)
-    plain = estimate_folds(one, fit, prior, SETTINGS.outlier)
-    dense = estimate_folds(one.overlapping(0.1), fit, prior, SETTINGS.outlier)
+    plain = estimate_folds(one, fit.z, prior, SETTINGS.outlier)
+    dense = estimate_folds(one.overlapping(0.1), fit.z, prior, SETTINGS.outlier)
     assert not dense.by_experiment
     assert len(dense.z) == len(plain.z)
     assert np.all(dense.sd_z() > 0.4 * plain.sd_z())

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from realworthy.identification.calibration.first_fits import fit_joint_by_joint
 from realworthy.identification.calibration.parameter_choice import choose_parameters
-from realworthy.identification.calibration.stages import fit_joint_by_joint
 from realworthy.identification.problem.joint_by_joint import JointByJointProblem
 from realworthy.twins import Twin
 from tests.identification.two_joints import JOINTS, NOISE, TRUTH, find, move, pose
@@ -31,7 +31,7 @@ def test_planted_numbers_are_found_from_a_gain_forty_times_off(published: Twin):
         assert found.values[name] == pytest.approx(TRUTH[name], rel=0.1)
     for name in ("shoulder.coulomb_friction", "elbow.coulomb_friction"):
         assert found.values[name] == pytest.approx(TRUTH[name], rel=0.15)
-    assert found.strange == ()
+    assert found.outlying == ()
 
 
 def test_a_recording_of_something_else_is_named(published: Twin):
@@ -45,5 +45,5 @@ def test_a_recording_of_something_else_is_named(published: Twin):
     names = choose_parameters(published, JOINTS)
     servos = find(published)
     found = fit_joint_by_joint(pose(published, recordings, names), names, servos)
-    assert found.strange == (3,)
+    assert found.outlying == (3,)
     assert found.values["shoulder.kp"] == pytest.approx(TRUTH["shoulder.kp"], rel=0.2)

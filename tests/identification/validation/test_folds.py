@@ -26,7 +26,7 @@ def test_one_step_without_a_recording_is_a_refit_without_it(
     prior = to_prior(problem, None, problem.start_z)
     settings = LeastSquaresSettings()
     fit = polish(problem, problem.start_z, prior, settings)
-    found = estimate_folds(problem, fit, prior, settings.outlier)
+    found = estimate_folds(problem, fit.z, prior, settings.outlier)
     assert found.by_experiment
     sd = np.sqrt(np.diag(fit.covariance_z))
     for k in range(3):

@@ -1,33 +1,23 @@
 """A twin with a belief from recordings: what to fit, the fit, and whether it holds."""
 
-import datetime
-import importlib.metadata
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy import __version__
 from realworthy.errors import BadRecording, RealworthyError
 from realworthy.gap.ground import find_low_ground
 from realworthy.gap.measure import is_finger
+from realworthy.identification.calibration.algorithms import choose_algorithm
 from realworthy.identification.calibration.checkpoint import (
-    Checkpoint,
-    FitPart,
-    RoughPart,
     make_key,
     resuming,
-    to_part,
 )
 from realworthy.identification.calibration.duty_servos import (
     close_servo_loops,
-    list_servo_parameters,
-)
-from realworthy.identification.calibration.duty_servos import (
-    find_duty_servos as find_loops,
 )
 from realworthy.identification.calibration.estimates import (
     WidenedFit,
@@ -40,76 +30,35 @@ from realworthy.identification.calibration.inertials import (
     compute_ratios,
     describe_scale,
 )
-from realworthy.identification.calibration.overlapping_starts import fit_overlapping
-from realworthy.identification.calibration.parameter_choice import (
-    ParameterChoice,
-    choose_identifiable,
-    choose_parameters,
-    find_shared_factors,
-    find_unidentified,
-    pair_dampings,
-    restore_dampings,
-)
-from realworthy.identification.calibration.piece_choice import (
-    PiecesToFit,
-    choose_pieces_to_fit,
-)
+from realworthy.identification.calibration.provenance import describe_provenance
 from realworthy.identification.calibration.recording_checks import (
     check_motion,
     drop_impossible_torques,
 )
 from realworthy.identification.calibration.result import Calibration, ParameterEstimate
-from realworthy.identification.calibration.servo_forms import (
-    SERVO_FIT,
-    apply_form,
-    choose_servo_form,
-    lengthen_steps,
-)
-from realworthy.identification.calibration.stages import (
-    estimate_misfit,
-    fit_all_parameters,
-    fit_joint_by_joint,
-    fit_shared,
-    make_prior,
-    refine_all_parameters,
-)
-from realworthy.identification.calibration.support_surface import (
-    SURFACE_HEIGHT,
-    find_support_surface,
+from realworthy.identification.calibration.task import (
+    CalibrationTask,
+    FittedTwin,
+    SearchChoice,
 )
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
-from realworthy.identification.problem.joint_by_joint import (
-    PositionServo,
-    find_position_servos,
-)
-from realworthy.identification.problem.problem import Problem
-from realworthy.identification.solver.fit import Fit
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
-from realworthy.identification.solver.linearisation import Prior
 from realworthy.identification.solver.methods import (
-    SEARCHES,
     Method,
     check_budget,
     find_method,
-    to_words,
 )
 from realworthy.identification.validation.held_out import (
     ADDS_UP,
     GROWS,
-    Division,
     compare_ahead,
     compare_replays,
     decide_outcome,
     describe_outlying,
     divide_recordings,
 )
-from realworthy.identification.validation.resampling import (
-    FoldEstimates,
-    estimate_folds,
-)
 from realworthy.parameters import GaussianBelief, Transform
-from realworthy.progress import Progress as Follow
-from realworthy.progress import ignore
+from realworthy.progress import Progress, ignore
 from realworthy.recordings import (
     Recording,
     cut_at_gaps,
@@ -119,21 +68,9 @@ from realworthy.recordings import (
 from realworthy.recordings.load import Recordings
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
-from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Provenance, RecordingEvidence
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT
 
 Floats = NDArray[np.float64]
-_JOINT_BY_JOINT_SECONDS = 10.0
-"""[s] of the pieces in which joints are looked at one by one."""
-_LACKING_RATIO = 20.0
-"""Times the noise from which residuals say that the twin lacks something large."""
-_HIDDEN_FALL = 4.0
-"""Fall of the residuals' size, squared, that makes more numbers worth asking for."""
-_TOOLS = ("mujoco", "numpy", "scipy")
-_ASKED_PIECES = 4
-"""One piece out of so many is enough for a rough fit."""
-_REPRESENTATIVE_SHARE = 0.8
-"""Share of the recorded time that, where it is fitted, tells what all of it tells."""
-_FIT_SETTINGS = LeastSquaresSettings(iterations=30)
 SHORT_OF_MINIMUM = (
     "nothing yet. The search ended short of the minimum, so that intervals and "
     "verdicts speak of its answer, not of the recordings: fit again with "
@@ -157,15 +94,6 @@ class CalibrateSettings:
     the method has it. Least squares ends by itself, and takes none."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchChoice:
-    """The search that was asked for."""
-
-    method: Method
-    settings: LeastSquaresSettings
-    evaluations: int | None
-
-
 def calibrate(
     twin: Twin | str | Path,
     recordings: Recordings,
@@ -175,7 +103,7 @@ def calibrate(
     method: Method | str = Method.LEAST_SQUARES,
     settings: CalibrateSettings | None = None,
     keep: Path | None = None,
-    progress: Follow = ignore,
+    progress: Progress = ignore,
 ) -> Calibration:
     """A twin whose numbers and belief are what the recordings say, judged unseen.
 
@@ -190,7 +118,7 @@ def calibrate(
     and for motions like the recorded ones.
     """
     began = time.perf_counter()
-    settings, follow = settings or CalibrateSettings(), progress
+    settings = settings or CalibrateSettings()
     twin, listed = load_twin(twin), load_recordings(recordings)
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
@@ -205,47 +133,49 @@ def calibrate(
     division = divide_recordings(listed, judging)
     asked = (tuple(parameters or ()), settings.seconds, method, settings.evaluations)
     key = make_key(twin, division.fitted, division.held_out, asked)
-    with resuming(keep, key) as work:
+    with resuming(keep, key) as checkpoint:
         joints = find_joints(twin, division.fitted)
         check_motion(division.fitted, joints)
-        follow(0.02, "choosing")
+        progress(0.02, "choosing")
         ground = find_low_ground(twin, division.fitted, joints)
         above = twin if ground is None else twin.with_table(ground.height)
-        closed = close_servo_loops(above, (*division.fitted, *division.held_out))
-        while True:  # a fit may change what should be fitted
-            rough, wide = _begin(
-                closed, division, joints, parameters, settings, work, follow
-            )
-            choice = work.done.choice
-            assert choice is not None  # `_begin` has made it
-            names = choice.names
-            is_loop = bool(find_loops(rough)) and parameters is None
-            problem = wide.with_space(
-                lengthen_steps(rough) if is_loop else rough, names
-            )
-            problem = problem.with_short_delays()
-            fit_settings = settings.fit or (SERVO_FIT if is_loop else _FIT_SETTINGS)
-            given = twin if parameters is None else None
-            search = SearchChoice(method, fit_settings, settings.evaluations)
-            part = _fit(problem, wide, search, work, follow, given)
-            if part is not None:
-                break
-        follow(0.85, "replaying what was held out")
-        fitted = widen_by_folds(
-            problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
+        task = CalibrationTask(
+            published=twin,
+            twin=close_servo_loops(above, (*division.fitted, *division.held_out)),
+            recordings=division.fitted,
+            joints=joints,
+            parameters=tuple(parameters or ()),
+            seconds=settings.seconds,
+            search=SearchChoice(
+                method=method, settings=settings.fit, evaluations=settings.evaluations
+            ),
+            checkpoint=checkpoint,
+            progress=progress,
         )
-        estimates = _list_estimates(twin, problem, fitted, work)
-        origin = _describe_origin(twin, listed, judging, method)
-        belief = _add_unseen(rough, fitted.belief, estimates)
-        calibrated = rough.with_belief(belief, origin)
+        found = choose_algorithm(task)(task)
+        progress(0.85, "replaying what was held out")
+        fit, problem = found.fit, found.problem
+        fitted = widen_by_folds(
+            problem,
+            np.array(fit.z),
+            np.array(fit.covariance_z),
+            found.folds,
+            found.choice,
+        )
+        estimates = _list_estimates(found, twin, fitted)
+        origin = describe_provenance(
+            twin, [*listed, *(judging or ())], method=method.value
+        )
+        belief = _add_unfitted(found.start, fitted.belief, estimates)
+        calibrated = found.start.with_belief(belief, origin)
         calibrated = calibrated.with_values(
             {e.name: e.mean for e in estimates if e.is_fitted}
         )
-        grows = problem.horizon.grows or wide.grows
-        look = compare_ahead if grows else compare_replays
-        errors = look(twin, calibrated, division.held_out, joints)
+        grows, is_ahead = found.grows, found.pieces.is_ahead
+        compare = compare_ahead if grows else compare_replays
+        errors = compare(twin, calibrated, division.held_out, joints)
         ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
-        follow(1.0, "done")
+        progress(1.0, "done")
         return Calibration(
             outcome=decide_outcome(errors, division.held_out, joints),
             method=method,
@@ -260,26 +190,27 @@ def calibrate(
             fitted_seconds=problem.seconds,
             is_by_time=division.is_by_time,
             is_ahead=grows,
-            reduced_chi2=part.reduced_chi2,
-            inflation=part.inflation,
-            cross_validated=part.folds_rmse,
+            reduced_chi2=fit.reduced_chi2,
+            inflation=fit.inflation,
+            cross_validated=found.folds.rmse,
             warnings=(
                 *left_out,
                 *cut,
                 *doubted,
                 *((f"{ground.to_words()} It was taken away.",) if ground else ()),
-                *((ADDS_UP,) if wide.is_ahead else (GROWS,) if grows else ()),
+                *((ADDS_UP,) if is_ahead else (GROWS,) if grows else ()),
                 *((describe_scale(ratios),) if ratios else ()),
-                *part.warnings,
-                *collect_doubts(estimates, part, division),
+                *found.notes,
+                *fit.warnings,
+                *collect_doubts(estimates, found, division),
                 *describe_outlying(errors),
             ),
             advice=advise_recordings(estimates, division)
-            if part.is_minimum
+            if fit.is_minimum
             else (SHORT_OF_MINIMUM,),
             ratios=ratios,
             seconds=time.perf_counter() - began,
-            evaluation_count=part.evaluation_count,
+            evaluation_count=fit.evaluation_count,
         )
 
 
@@ -295,296 +226,39 @@ def find_joints(twin: Twin, recordings: Sequence[Recording]) -> tuple[str, ...]:
     return body
 
 
-def _begin(
-    twin: Twin,
-    division: Division,
-    joints: tuple[str, ...],
-    parameters: Sequence[str] | None,
-    settings: CalibrateSettings,
-    work: Checkpoint,
-    follow: Follow,
-) -> tuple[Twin, PiecesToFit]:
-    """The twin roughly put right, and the pieces; what to fit is in `work` then."""
-
-    def cut(twin: Twin, division: Division, names: Sequence[str]) -> PiecesToFit:
-        return choose_pieces_to_fit(
-            twin,
-            division.fitted,
-            joints,
-            names,
-            seconds=settings.seconds,
-            ahead=work.done.is_ahead,
-        )
-
-    names = tuple(parameters or choose_parameters(twin, joints))
-    if find_loops(twin) and parameters is None:
-        wide = cut(twin, division, names)
-        twin, names = _settle_form(twin, wide, work, follow)
-    shared = () if parameters else find_shared_factors(twin, names)
-    servos = find_position_servos(twin, joints) if shared else None
-    if parameters is None:
-        brakes = [d for kd, d in pair_dampings(twin, joints) if kd in names]
-        names = tuple(dict.fromkeys((*names, *brakes)))
-    if servos:
-        if work.done.rough is None:
-            follow(0.05, "fitting joints one by one")
-            work.done.rough = _fit_alone(twin, division, names, servos, joints, follow)
-            work.save()
-        part = work.done.rough
-        twin = twin if part.table is None else twin.with_table(part.table)
-        names = names if part.table is None else (*names, SURFACE_HEIGHT)
-        kept = [r for i, r in enumerate(division.fitted) if i not in part.strange]
-        division = replace(division, fitted=tuple(kept))
-    wide = cut(twin, division, names)
-    if work.done.rough is None and shared:
-        follow(0.05, "fitting what all joints share")
-        problem = wide.with_space(twin, shared)
-        found = fit_shared(problem.thinned(min(_ASKED_PIECES, len(problem.pieces))))
-        near = twin.with_values(found.e)
-        own = {n: near.space[n].nominal for n in names if _is_shared(n, shared)}
-        own |= {n: found.e[n] for n in shared if n in names}
-        work.done.rough = RoughPart(own, found.weight)
-        work.save()
-    rough = twin.with_values(work.done.rough.values) if work.done.rough else twin
-    if work.done.choice is None:
-        follow(0.25, "asking what the recordings tell")
-        told = ParameterChoice(tuple(names))
-        if parameters is None and not find_loops(rough):  # forms were chosen unseen
-            told = _ask(wide.with_space(rough, names), work)
-        work.done.choice = to_part(told)
-        work.save()
-    return rough, wide
-
-
-def _ask(problem: Problem, work: Checkpoint) -> ParameterChoice:
-    """What the recordings tell, by a few pieces around where the work stands."""
-    rough = work.done.rough
-    if rough and rough.weight is None:
-        rough.weight = estimate_misfit(problem)
-    few = problem.thinned(min(_ASKED_PIECES, len(problem.pieces)))
-    return choose_identifiable(
-        few,
-        without=rough.cut or () if rough else (),
-        noise_factor=float(np.sqrt((rough.weight if rough else None) or 1.0)),
-        count_factor=len(problem.pieces) / len(few.pieces),
-    )
-
-
-def _fit_alone(
-    twin: Twin,
-    division: Division,
-    names: Sequence[str],
-    servos: Sequence[PositionServo],
-    joints: tuple[str, ...],
-    follow: Follow,
-) -> RoughPart:
-    """Joints one by one, what they press on, and recordings unlike the others."""
-    whole = Problem(
-        twin,
-        division.fitted,
-        names,
-        joints=joints,
-        horizon=_JOINT_BY_JOINT_SECONDS,
-        estimate_starts=False,
-    )
-    alone = fit_joint_by_joint(whole, names, servos)
-    follow(0.2, "looking for a table")
-    table = find_support_surface(twin.with_values(alone.values), whole, servos, joints)
-    said = [
-        f"{whole.names[i]} is not like the other recordings (ten times their error): "
-        "it was left out of the fit."
-        for i in alone.strange
-    ]
-    return RoughPart(
-        alone.values,
-        None,
-        is_alone=True,
-        table=None if table is None else table.height,
-        said=[*said, *([] if table is None else [table.to_words()])],
-        strange=list(alone.strange),
-    )
-
-
-def _settle_form(
-    twin: Twin, wide: PiecesToFit, work: Checkpoint, follow: Follow
-) -> tuple[Twin, tuple[str, ...]]:
-    """The twin with servos as recordings ask for them, and what to fit of them."""
-    if work.done.rough is None:
-        follow(0.05, "comparing frictions and motors")
-        found = choose_servo_form(twin, wide.with_space)
-        work.done.rough = RoughPart(
-            found.values,
-            found.weight,
-            form=found.form,
-            said=[found.to_words()],
-        )
-        work.save()
-    assert work.done.rough.form is not None  # servos have one from here on
-    settled = apply_form(twin, work.done.rough.form)
-    return settled, list_servo_parameters(settled)
-
-
-def _is_shared(name: str, shared: Sequence[str]) -> bool:
-    return f"all.{name.rpartition('.')[2]}" in shared and not name.startswith("all.")
-
-
-def _fit(
-    problem: Problem,
-    wide: PiecesToFit,
-    search: SearchChoice,
-    work: Checkpoint,
-    follow: Follow,
-    given: Twin | None,
-) -> FitPart | None:
-    """The fit; None where `work` has changed what should be fitted.
-
-    `given` is the twin as published where what is fitted was not named.
-    """
-    if work.done.fit is not None:
-        return work.done.fit
-    settings, by_squares = search.settings, search.method is Method.LEAST_SQUARES
-    follow(0.3, f"fitting {len(problem.space)} numbers")
-    rough = work.done.rough
-    weight = rough.weight if rough else None
-    at = None
-    whole = sum(track.recording.duration for track in problem.tracks)
-    is_refined = (
-        rough and rough.is_alone and problem.seconds < _REPRESENTATIVE_SHARE * whole
-    )
-    if is_refined and by_squares:
-        fit, prior, at = refine_all_parameters(
-            problem, weight=weight or 1.0, settings=settings
-        )
-    else:
-
-        def find_cut(fit: Fit) -> tuple[str, ...]:
-            return find_unidentified(problem, fit) if given and work.may_cut else ()
-
-        offsets = rough.offsets if rough else {}
-        if by_squares:
-            fit = fit_all_parameters(
-                problem,
-                weight=weight,
-                settings=settings,
-                offsets=offsets,
-                lacks=wide.is_ahead,
-                is_enough=lambda fit: _is_hiding(fit, work) or bool(find_cut(fit)),
-            )
-        else:
-            prior = make_prior(
-                problem, problem.start_z, weight or 1.0, lacks=wide.is_ahead
-            )
-            fit = _search(problem, search, prior, offsets, follow)
-        counts = max(1.0, fit.reduced_chi2)
-        prior = make_prior(problem, problem.start_z, counts, lacks=wide.is_ahead)
-        biases = {p.name for p in problem.space if p.kind == "sensor_bias"}
-        told = {n: x for n, x in fit.e.items() if n not in biases}
-        offsets = {n: x for n, x in fit.e.items() if n in biases}
-        if _is_hiding(fit, work):
-            work.choose_anew(told, fit.weight, offsets=offsets)
-            return None
-        # a search that ended short of the minimum says nothing about the twin
-        is_minimum = by_squares or fit.converged
-        is_last = wide.is_servo or wide.is_ahead or not is_minimum
-        if not is_last and fit.reduced_chi2 > _LACKING_RATIO**2:
-            work.look_ahead()
-            return None
-        if given and is_minimum and (untold := find_cut(fit)):
-            pairs = [p for p in pair_dampings(given, wide.joints) if p[1] in untold]
-            told = restore_dampings(given, pairs, told)
-            cut = [damping for _, damping in pairs]
-            work.choose_anew(told, fit.weight, offsets=offsets, cut=cut)
-            return None
-    outlier = settings.outlier
-    if wide.is_ahead and by_squares:
-        follow(0.5, "fitting from more starts")
-        dense = fit_overlapping(problem, fit, settings)
-        problem, fit, prior, outlier = (
-            dense.problem,
-            dense.fit,
-            dense.prior,
-            dense.outlier,
-        )
-    follow(0.7, "leaving experiments out")
-    folds = estimate_folds(problem, fit, prior, outlier, at=at)
-    work.done.fit = FitPart(
-        z=fit.z.tolist(),
-        covariance_z=fit.covariance_z.tolist(),
-        reduced_chi2=fit.reduced_chi2,
-        inflation=fit.inflation,
-        outlier_share=fit.outlier_share,
-        warnings=[*(rough.said if rough else ()), *fit.warnings],
-        evaluation_count=fit.evaluation_count,
-        folds_z=folds.z.tolist(),
-        folds_rmse=folds.rmse,
-        by_experiment=folds.by_experiment,
-        is_minimum=by_squares or fit.converged,
-    )
-    work.save()
-    return work.done.fit
-
-
-def _search(
-    problem: Problem,
-    search: SearchChoice,
-    prior: Prior,
-    offsets: Mapping[str, float],
-    follow: Follow,
-) -> Fit:
-    """Whole candidates around nominal, encoder offsets as a fit before had them."""
-    what = f"fitting {len(problem.space)} numbers by {to_words(search.method)}"
-    return SEARCHES[search.method](
-        problem,
-        {n: x for n, x in offsets.items() if n in problem.space.names},
-        prior=GaussianBelief(problem.space, prior.mean, np.linalg.inv(prior.precision)),
-        evaluations=search.evaluations,
-        progress=lambda done: follow(0.3 + 0.4 * done, what),
-    )
-
-
-def _is_hiding(fit: Fit, work: Checkpoint) -> bool:
-    """Whether numbers were left out for errors that this fit no longer makes."""
-    rough, choice = work.done.rough, work.done.choice
-    if rough is None or rough.weight is None or rough.is_fitted or choice is None:
-        return False
-    return bool(choice.left_out) and fit.weight < rough.weight / _HIDDEN_FALL
-
-
-def _folds(part: FitPart) -> FoldEstimates:
-    z = np.array(part.folds_z).reshape(len(part.folds_z), len(part.z))
-    return FoldEstimates(z=z, rmse=part.folds_rmse, by_experiment=part.by_experiment)
-
-
 def _list_estimates(
-    twin: Twin, problem: Problem, fitted: WidenedFit, work: Checkpoint
+    found: FittedTwin, published: Twin, fitted: WidenedFit
 ) -> tuple[ParameterEstimate, ...]:
+    """Numbers that were fitted, then those that were asked for and left out."""
+    problem = found.problem
+
+    def give(name: str) -> float:
+        """What was given; of a surface that the given twin lacks, what was found."""
+        twin = published if name in published.space else problem.twin
+        return twin.space[name].nominal
+
     made = [
-        judge_estimate(problem, fitted, i, before=_before(twin, problem, name))
+        judge_estimate(problem, fitted, i, before=give(name))
         for i, name in enumerate(problem.space.names)
     ]
-    for left in work.done.choice.left_out if work.done.choice else ():
+    for left in found.choice.left_out:
         parameter = problem.twin.space[left.name]
         made.append(
             ParameterEstimate(
                 name=left.name,
                 unit=parameter.unit,
-                before=_before(twin, problem, left.name),
+                before=give(left.name),
                 mean=parameter.nominal,
                 sd=left.sd,
-                verdict=ParameterVerdict(left.verdict),
-                partners=tuple(left.partners),
+                verdict=left.verdict,
+                partners=left.partners,
                 is_fitted=False,
             )
         )
     return tuple(made)
 
 
-def _before(twin: Twin, problem: Problem, name: str) -> float:
-    """What the given twin said; of a table that it lacks, what was found first."""
-    return (twin if name in twin.space else problem.twin).space[name].nominal
-
-
-def _add_unseen(
+def _add_unfitted(
     rough: Twin, belief: GaussianBelief, estimates: Sequence[ParameterEstimate]
 ) -> GaussianBelief:
     """The belief with numbers that were looked for and not told: wide, around nominal.
@@ -607,25 +281,3 @@ def _add_unseen(
     covariance[:d, :d] = belief.covariance_z
     mean = np.concatenate([belief.mean_z, np.log(nominal) - 0.5 * _UNFITTED_SD**2])
     return GaussianBelief(space, mean, covariance)
-
-
-def _describe_origin(
-    twin: Twin,
-    fitted: Sequence[Recording],
-    heldout: Sequence[Recording] | None,
-    method: Method,
-) -> Provenance:
-    every = [*fitted, *(heldout or ())]
-    return Provenance(
-        parent=twin.reference or twin.name,
-        method=method.value,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        versions={
-            "realworthy": __version__,
-            **{name: importlib.metadata.version(name) for name in _TOOLS},
-        },
-        recordings=[
-            RecordingEvidence(str(r.source or name), r.sha256())
-            for r, name in zip(every, distinct_names(every), strict=True)
-        ],
-    )

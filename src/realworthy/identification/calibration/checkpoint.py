@@ -1,71 +1,58 @@
-"""What a long calibration has done so far, on disk, so that nothing is done twice."""
+"""What a long calibration has done so far, on disk, so that nothing is done twice.
+
+An algorithm names its steps, and asks for each by name (`Checkpoint.once`): one that
+was done before comes back as it was left, one that was not is done and kept. So the
+algorithms read top to bottom, and interrupted work goes on behind its last whole step.
+"""
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
-from msgspec.structs import replace
+import numpy as np
+from numpy.typing import NDArray
 
 from realworthy import __version__, artefacts
 from realworthy.errors import BadFile, Unwritable
 from realworthy.identification.calibration.parameter_choice import ParameterChoice
 from realworthy.identification.calibration.servo_forms import ServoForm
+from realworthy.identification.problem.problem import Problem
+from realworthy.identification.solver.fit import Fit
+from realworthy.identification.validation.resampling import FoldEstimates
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
-SCHEMA = 1
+Floats = NDArray[np.float64]
+SCHEMA = 2
 
 
-class RoughPart(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Shared numbers, roughly."""
+class StartPart(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True
+):
+    """Numbers from which a fit departs, and what was noticed on the way."""
 
-    values: dict[str, float]
-    """Name of a joint's own number → value."""
-    weight: float | None
+    values: dict[str, float] = {}
+    """Parameter → value."""
+    misfit: float | None = None
     """Squared size of residuals beside white noise; None: not known yet."""
-    is_alone: bool = False
-    """Whether joints were fitted one by one, and need only be refined."""
-    table: float | None = None
-    """Height [m] of a surface that the model lacks."""
-    said: list[str] = []
-    """What a reader should know of this part."""
-    strange: list[int] = []
+    surface_height: float | None = None
+    """[m] of a surface that the model lacks."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know of this step."""
+    outlying: tuple[int, ...] = ()
     """Recordings, by number, that are not like the others."""
     form: ServoForm | None = None
-    """What servos have, where there are any."""
-    is_fitted: bool = False
-    """Whether these are numbers of a first fit, after which others are told."""
-    offsets: dict[str, float] = {}
-    """Encoder offsets of that fit: the next one begins there, but believes in none."""
-    cut: list[str] | None = None
-    """What was left out after a fit did not tell it, once that was asked."""
+    """What servos have whose firmware closes its loop in the twin."""
 
 
-class LeftOutPart(msgspec.Struct, forbid_unknown_fields=True):
-    """A number that is not fitted."""
-
-    name: str
-    verdict: str
-    sd: float
-    partners: list[str]
-
-
-class ChoicePart(msgspec.Struct, forbid_unknown_fields=True):
-    """Which numbers are fitted."""
-
-    names: list[str]
-    left_out: list[LeftOutPart]
-    shift_sd_z: list[float] = []
-    """By name: how far others that are held may shift it."""
-    partners: list[list[str]] = []
-    """By name: those others."""
-
-
-class FitPart(msgspec.Struct, forbid_unknown_fields=True):
-    """The fit, in coordinates of its parameters."""
+class FitPart(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True
+):
+    """A fit, in coordinates of its parameters, and what it says without some data."""
 
     z: list[float]
     covariance_z: list[list[float]]
@@ -74,33 +61,77 @@ class FitPart(msgspec.Struct, forbid_unknown_fields=True):
     outlier_share: float
     warnings: list[str]
     evaluation_count: int
-    folds_z: list[list[float]]
-    folds_rmse: float | None
-    by_experiment: bool
-    is_minimum: bool = True
+    is_minimum: bool
     """Whether the search ended where no step promises much; least squares goes on from
     anywhere, and says itself where it stopped."""
+    folds: "FoldsPart | None" = None
+
+    @property
+    def misfit(self) -> float:
+        """How much larger residuals are than white noise, squared; 1 or more."""
+        return max(1.0, self.reduced_chi2 * self.inflation)
+
+    def values(self, problem: Problem) -> dict[str, float]:
+        """Parameter → estimate, in its unit."""
+        e = problem.coordinates.from_z(np.array(self.z))
+        return problem.space.values(e)
 
 
-class CheckpointFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class FoldsPart(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True
+):
+    """Estimates without some experiments each, in coordinates."""
+
+    z: list[list[float]]
+    rmse: float | None
+    by_experiment: bool
+
+    def to_estimates(self, count: int) -> FoldEstimates:
+        """Of `count` parameters."""
+        z = np.array(self.z).reshape(len(self.z), count)
+        return FoldEstimates(z=z, rmse=self.rmse, by_experiment=self.by_experiment)
+
+
+def keep_fit(fit: Fit, *, is_minimum: bool) -> FitPart:
+    """What is kept of a fit."""
+    return FitPart(
+        z=fit.z.tolist(),
+        covariance_z=fit.covariance_z.tolist(),
+        reduced_chi2=fit.reduced_chi2,
+        inflation=fit.inflation,
+        outlier_share=fit.outlier_share,
+        warnings=list(fit.warnings),
+        evaluation_count=fit.evaluation_count,
+        is_minimum=is_minimum,
+    )
+
+
+def keep_folds(folds: FoldEstimates) -> FoldsPart:
+    """What is kept of estimates without some experiments."""
+    return FoldsPart(
+        z=folds.z.tolist(), rmse=folds.rmse, by_experiment=folds.by_experiment
+    )
+
+
+class CheckpointFile(msgspec.Struct, forbid_unknown_fields=True):
     """`<output>.partial`."""
 
     schema: int
     key: str
     """Of the twin, the recordings and what was asked: another key, another work."""
-    is_ahead: bool = False
-    """Whether predictions from measured states are fitted instead of replays."""
-    rough: RoughPart | None = None
-    choice: ChoicePart | None = None
-    fit: FitPart | None = None
+    steps: dict[str, StartPart | ParameterChoice | FitPart | FoldsPart] = {}
+    """Name of a step → what came out of it."""
+
+
+Part = TypeVar("Part", StartPart, ParameterChoice, FitPart, FoldsPart)
 
 
 class Checkpoint:
-    """Parts of a calibration that are done; kept in a file where there is one."""
+    """Steps of a calibration that are done; kept in a file where there is one."""
 
     def __init__(self, path: Path | None, key: str) -> None:
         self._path = path
-        self.done = CheckpointFile(schema=SCHEMA, key=key)
+        self._file = CheckpointFile(schema=SCHEMA, key=key)
         if path is None or not path.exists():
             return
         try:
@@ -112,49 +143,18 @@ class Checkpoint:
             what = "keeps the unfinished calibration of another twin, of other "
             _put_aside(path, f"{path} {what}recordings, or with other options.")
             return
-        self.done = found
+        self._file = found
 
-    def look_ahead(self) -> None:
-        """Begins anew with predictions from measured states."""
-        done = self.done
-        self.done = CheckpointFile(schema=done.schema, key=done.key, is_ahead=True)
-        self.save()
-
-    @property
-    def may_cut(self) -> bool:
-        """Whether numbers that a fit does not tell can still be left out."""
-        rough = self.done.rough
-        return rough is None or not (rough.form or rough.cut is not None)
-
-    def choose_anew(
-        self,
-        values: dict[str, float],
-        weight: float,
-        *,
-        offsets: dict[str, float],
-        cut: Sequence[str] | None = None,
-    ) -> None:
-        """Asks again what the recordings tell, around a first fit.
-
-        It did not tell what it was to tell: `cut` of that is left out then; once.
-        """
-        rough = self.done.rough or RoughPart({}, None)
-        values = rough.values | values
-        self.done.rough = replace(
-            rough,
-            values=values,
-            weight=weight,
-            is_fitted=True,
-            offsets=offsets,
-            cut=rough.cut if cut is None else list(cut),
-        )
-        self.done.choice = None
-        self.save()
-
-    def save(self) -> None:
-        """Writes what is done, whole or not at all."""
+    def once(self, step: str, kind: type[Part], compute: Callable[[], Part]) -> Part:
+        """What came out of a step before; else it is done now, and kept."""
+        found = self._file.steps.get(step)
+        if isinstance(found, kind):
+            return found
+        made = compute()
+        self._file.steps[step] = made
         if self._path is not None:
-            artefacts.save(self._path, self.done, overwrite=True)
+            artefacts.save(self._path, self._file, overwrite=True)
+        return made
 
 
 @contextmanager
@@ -165,9 +165,9 @@ def resuming(path: Path | None, key: str) -> Iterator[Checkpoint]:
     trip over it. A full disk or a want of memory is no such failure.
     """
     with nullcontext() if path is None else artefacts.locked_file(path):
-        work = Checkpoint(path, key)
+        checkpoint = Checkpoint(path, key)
         try:
-            yield work
+            yield checkpoint
         except (Unwritable, OSError, MemoryError):
             raise
         except Exception:
@@ -181,19 +181,6 @@ def _put_aside(path: Path, why: str) -> None:
     warnings.warn(
         f"{why} It is {aside} now; give it its old name to go on with it.",
         stacklevel=4,
-    )
-
-
-def to_part(choice: ParameterChoice) -> ChoicePart:
-    """A choice as it is kept."""
-    return ChoicePart(
-        names=list(choice.names),
-        left_out=[
-            LeftOutPart(x.name, x.verdict, x.sd, list(x.partners))
-            for x in choice.left_out
-        ],
-        shift_sd_z=list(choice.shift_sd_z),
-        partners=[list(own) for own in choice.partners],
     )
 
 

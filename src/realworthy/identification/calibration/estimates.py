@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.identification.calibration.checkpoint import ChoicePart, FitPart
+from realworthy.identification.calibration.parameter_choice import ParameterChoice
 from realworthy.identification.calibration.result import ParameterEstimate
+from realworthy.identification.calibration.task import FittedTwin
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.validation.held_out import Division
@@ -66,7 +67,7 @@ def widen_by_folds(
     z: Floats,
     covariance_z: Floats,
     folds: FoldEstimates,
-    choice: ChoicePart,
+    choice: ParameterChoice,
 ) -> WidenedFit:
     """The fit's covariance, each sd no less than folds scatter; correlations stay.
 
@@ -148,29 +149,29 @@ def describe_correlations(belief: GaussianBelief, count: int = 6) -> tuple[str, 
 
 
 def collect_doubts(
-    estimates: Sequence[ParameterEstimate], part: FitPart, division: Division
+    estimates: Sequence[ParameterEstimate], found: FittedTwin, division: Division
 ) -> tuple[str, ...]:
     """What a reader of a calibration should know beside the fit's own warnings."""
-    said = []
+    fit, said = found.fit, []
     if division.is_by_time:
         said.append(
             "There is one experiment: its last quarter judged a fit to the rest, which "
             "is kinder than another motion would be. Record another motion."
         )
-    if part.inflation > _COLOURED_INFLATION:
+    if fit.inflation > _COLOURED_INFLATION:
         said.append(
-            f"Residuals last (variances are {part.inflation:.2g} times those of white "
+            f"Residuals last (variances are {fit.inflation:.2g} times those of white "
             "noise): the twin lacks something that is not noise. Intervals are widened."
         )
-    if part.outlier_share > _MANY_OUTLIERS:
+    if fit.outlier_share > _MANY_OUTLIERS:
         said.append(
-            f"{100 * part.outlier_share:.0f} % of residuals were held back as "
+            f"{100 * fit.outlier_share:.0f} % of residuals were held back as "
             "outliers: contacts, stalls, or an effect that the twin lacks."
         )
     said += _describe_held(estimates)
     effective = [e.name for e in estimates if e.is_effective]
     if effective:
-        what = "experiments are" if part.by_experiment else "pieces are"
+        what = "experiments are" if found.folds.by_experiment else "pieces are"
         said.append(
             f"{_list(effective)} move when {what} left out by more than "
             f"{_EFFECTIVE_RATIO:g} times what the fit says: effective numbers, not "

@@ -8,7 +8,11 @@ controller that balances there lives by.
 
 from dataclasses import dataclass, replace
 
-from realworthy.identification.calibration.stages import find_colouring, make_prior
+import numpy as np
+
+from realworthy.identification.calibration.checkpoint import FitPart
+from realworthy.identification.calibration.full_fits import find_colouring
+from realworthy.identification.calibration.priors import make_prior
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.fit import Fit
 from realworthy.identification.solver.least_squares import polish
@@ -32,7 +36,7 @@ class OverlappingFit:
 
 
 def fit_overlapping(
-    problem: Problem, near: Fit, settings: LeastSquaresSettings
+    problem: Problem, near: Fit | FitPart, settings: LeastSquaresSettings
 ) -> OverlappingFit:
     """The fit of a twin that lacks something, from many starts within its pieces.
 
@@ -41,14 +45,14 @@ def fit_overlapping(
     """
     dense = problem.overlapping(_START_SPACING)
     times = len(dense.pieces) / len(problem.pieces)
-    prior = make_prior(dense, dense.start_z, times * near.weight, lacks=True)
+    prior = make_prior(dense, dense.start_z, times * near.misfit, lacks=True)
     own = replace(settings, outlier=max(_GROSS_OUTLIER, settings.outlier))
-    colouring = find_colouring(dense, near.z)
-    found = polish(dense, near.z, prior, own, colouring=colouring)
+    z = np.asarray(near.z)
+    colouring = find_colouring(dense, z)
+    found = polish(dense, z, prior, own, colouring=colouring)
     fit = replace(
         found,
         covariance_z=times * found.covariance_z,
-        seconds=found.seconds + near.seconds,
         evaluation_count=found.evaluation_count + near.evaluation_count,
     )
     return OverlappingFit(dense, fit, prior, own.outlier)

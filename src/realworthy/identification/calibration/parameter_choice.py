@@ -11,8 +11,8 @@ tell them apart, the damping stays as published and the drive has the rest.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +23,6 @@ from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.problem.residuals import evaluate_at
 from realworthy.identification.solver.covariance import eliminate_starts
-from realworthy.identification.solver.fit import Fit
 from realworthy.identification.solver.jacobian import differentiate, refine_jacobian
 from realworthy.parameters import Parameter
 from realworthy.twins import Twin, bind
@@ -125,8 +124,7 @@ def find_shared_factors(twin: Twin, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class UnfittedParameter:
+class UnfittedParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A number that was not fitted, and why."""
 
     name: str
@@ -137,8 +135,9 @@ class UnfittedParameter:
     """Fitted numbers with which it can be exchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterChoice:
+class ParameterChoice(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True
+):
     """Which numbers are fitted, and what the others may do to them."""
 
     names: tuple[str, ...]
@@ -148,18 +147,20 @@ class ParameterChoice:
     believed to within their own size, and to what the recordings tell of them."""
     partners: tuple[tuple[str, ...], ...] = ()
     """Those others, where a fitted number can be exchanged with them."""
+    misfit: float = 1.0
+    """How much larger than white noise residuals were taken to be, squared."""
 
 
 def choose_identifiable(
     problem: Problem,
     *,
-    noise_factor: float = 1.0,
+    misfit: float = 1.0,
     count_factor: float = 1.0,
     without: Sequence[str] = (),
 ) -> ParameterChoice:
     """What these recordings tell, looked at around nominal, and what they do not.
 
-    Greedy in the order of the space. Residuals are `noise_factor` times the noise, and
+    Greedy in the order of the space. Residuals are √`misfit` times the noise, and
     there will be `count_factor` times as many of them. Numbers `without` which a fit
     shall be are left out in any case.
     """
@@ -167,7 +168,7 @@ def choose_identifiable(
     point = evaluate_at(problem, z)
     jacobian = refine_jacobian(problem, point, differentiate(problem, z, point.starts))
     response = eliminate_starts(jacobian.by_z, jacobian.by_start, problem.runs)
-    information = response.T @ response * count_factor / noise_factor**2
+    information = response.T @ response * count_factor / misfit
     wanted = _find_worth(problem, z)
     is_offset = np.array([p.kind == "sensor_bias" for p in problem.space])
     scaled = information * np.outer(wanted, wanted)  # sd of 1 is just worth it
@@ -210,6 +211,7 @@ def choose_identifiable(
         left_out=tuple(left),
         shift_sd_z=tuple((wanted[kept] * np.sqrt(more)).tolist()),
         partners=tuple(_find_partners(names, joint, i, seen) for i in kept),
+        misfit=misfit,
     )
 
 
@@ -223,20 +225,22 @@ def _find_partners(
     return tuple(names[k] for k in order[:3] if together[k] > _PARTNER_CORRELATION)
 
 
-def find_unidentified(problem: Problem, fit: Fit) -> tuple[str, ...]:
+def find_unidentified(
+    problem: Problem, z: Floats, covariance_z: Floats, reduced_chi2: float
+) -> tuple[str, ...]:
     """Numbers that others imitate, and of which a fit does not know half their size.
 
     None where the fit leaves much: its derivatives are those of a wrong place. Numbers
     at an end of their range, and offsets, which are believed, do not count.
     """
-    if fit.reduced_chi2 > _TRUSTED_CHI2:
+    if reduced_chi2 > _TRUSTED_CHI2:
         return ()
     bounds = problem.coordinates
-    sd = np.sqrt(np.diag(fit.covariance_z))
-    alone = 1 / np.sqrt(np.diag(np.linalg.inv(fit.covariance_z)))
-    wanted = _find_worth(problem, fit.z)
+    sd = np.sqrt(np.diag(covariance_z))
+    alone = 1 / np.sqrt(np.diag(np.linalg.inv(covariance_z)))
+    wanted = _find_worth(problem, z)
     slack = 1e-6 * bounds.scale
-    inside = (bounds.lower + slack < fit.z) & (fit.z < bounds.upper - slack)
+    inside = (bounds.lower + slack < z) & (z < bounds.upper - slack)
     return tuple(
         p.name
         for i, p in enumerate(problem.space)

@@ -17,7 +17,7 @@ from realworthy.identification.calibration.duty_servos import (
     find_duty_servos,
     list_servo_parameters,
 )
-from realworthy.identification.calibration.stages import make_prior
+from realworthy.identification.calibration.priors import make_prior
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.least_squares import polish
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
@@ -70,7 +70,7 @@ class ChosenForm:
     form: ServoForm
     values: dict[str, float]
     """Numbers of a rough fit with it."""
-    weight: float
+    misfit: float
     """Squared size of its residuals beside white noise."""
     errors: dict[ServoForm, float]
     """Form → [rad] of experiments that were left out."""
@@ -140,7 +140,7 @@ def _try(twin: Twin, form: ServoForm, pose: Pose) -> ChosenForm:
     prior = make_prior(seen, seen.start_z, _EXPECTED_MISFIT)
     fit = polish(seen, seen.start_z, prior, _COMPARISON_FIT)
     error = float(np.mean(list(predict(unseen, fit.z)[0].values())))
-    return ChosenForm(form=form, values=fit.e, weight=fit.weight, errors={form: error})
+    return ChosenForm(form=form, values=fit.e, misfit=fit.misfit, errors={form: error})
 
 
 def split_experiments(problem: Problem) -> tuple[Problem, Problem]:

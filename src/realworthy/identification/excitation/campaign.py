@@ -258,5 +258,5 @@ def _learn_noise(
     """The noise that a fit will really see: the sensors', and what the twin lacks."""
     found = estimate_noise(recording, subject.joints).position
     noise = float(np.mean([found[joint] for joint in subject.joints]))
-    more = np.sqrt(fit.weight)
+    more = np.sqrt(fit.misfit)
     return dataclasses.replace(settings, noise=max(noise * more, 1e-9))

@@ -47,7 +47,7 @@ class Fit:
         return self.ending is Ending.CONVERGED
 
     @property
-    def weight(self) -> float:
+    def misfit(self) -> float:
         """How much larger residuals are than white noise, squared; 1 or more."""
         return max(1.0, self.reduced_chi2 * self.inflation)
 

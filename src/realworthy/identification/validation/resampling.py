@@ -70,7 +70,7 @@ class FoldEstimates:
 
 def estimate_folds(
     problem: Problem,
-    fit: Fit,
+    z: Floats,
     prior: Prior,
     outlier: float,
     *,
@@ -78,21 +78,21 @@ def estimate_folds(
 ) -> FoldEstimates:
     """Folds of experiments, or of pieces where experiments are few.
 
-    `at` is the problem around the fit, where that is at hand.
+    (d,) `z` is where the fit is, and `at` the problem around it, where that is at hand.
     """
-    at = at or _linearise(problem, fit, prior, outlier)
+    at = at or _linearise(problem, z, prior, outlier)
     bounds = problem.coordinates
-    low, high = bounds.lower - fit.z, bounds.upper - fit.z
+    low, high = bounds.lower - z, bounds.upper - z
     whole, _ = at.equations.step(0.0, low, high)
     folds, by_experiment = _deal_pieces(problem)
     moved, errors = [], []
     for held in folds:
         step, _ = _without(problem, at, prior, set(held)).step(0.0, low, high)
-        z = np.clip(fit.z + step - whole, bounds.lower, bounds.upper)
-        moved.append(z)
-        errors += predict(problem.of_pieces(held), z)[0].values()
+        without = np.clip(z + step - whole, bounds.lower, bounds.upper)
+        moved.append(without)
+        errors += predict(problem.of_pieces(held), without)[0].values()
     return FoldEstimates(
-        z=np.array(moved).reshape(len(moved), len(fit.z)),
+        z=np.array(moved).reshape(len(moved), len(z)),
         rmse=float(np.mean(errors)) if errors else None,
         by_experiment=by_experiment,
     )
@@ -118,13 +118,13 @@ def _deal_pieces(problem: Problem) -> tuple[list[list[int]], bool]:
     return deal_folds(list(places.values()), _FOLD_COUNT), False
 
 
-def _linearise(problem: Problem, fit: Fit, prior: Prior, outlier: float) -> Linearised:
+def _linearise(problem: Problem, z: Floats, prior: Prior, outlier: float) -> Linearised:
     """The problem around a fit; starts as measured where the fit cut it otherwise."""
     few = problem.thinned(max(1, len(problem.pieces) // _COLOURING_PIECES))
-    exact = differentiate(few, fit.z, evaluate_at(few, fit.z).starts)
+    exact = differentiate(few, z, evaluate_at(few, z).starts)
     colouring = colour_columns(few, exact) if problem.labels.any() else None
-    point = evaluate_at(problem, fit.z)
-    jacobian = differentiate(problem, fit.z, point.starts, colouring=colouring)
+    point = evaluate_at(problem, z)
+    jacobian = differentiate(problem, z, point.starts, colouring=colouring)
     return linearise(problem, point, jacobian, prior, outlier)
 
 

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from realworthy.identification import Problem
-from realworthy.identification.calibration.stages import (
-    fit_shared,
-    make_prior,
-    scan_decades,
-)
+from realworthy.identification.calibration.first_fits import fit_shared, scan_decades
+from realworthy.identification.calibration.priors import make_prior
 from realworthy.twins import Twin
 from tests.identification.conftest import draw_truth, multisine, play_hidden
 
