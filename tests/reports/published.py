@@ -22,7 +22,7 @@ from realworthy.reports.certificate.page import write_certificate
 from realworthy.reports.training.page import write_training
 from realworthy.tour.page import write_tour
 from realworthy.tour.robots import ROBOTS
-from realworthy.tour.tour import Estimate, Explained, Fared, Tour
+from realworthy.tour.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
 from realworthy.tour.ways import Way
 
 from .certificates import make_failed, save_replay, to_share
@@ -112,12 +112,12 @@ def _make_tour(folder: Path) -> Tour:
         gap_before=0.2113,
         gap_after=0.0131,
         gap_again=0.0173,
-        diagnosis=Explained(
+        diagnosis=TourDiagnosis(
             summary="Friction explains 81 % of the gap.",
             causes=(("coulomb_friction", 0.81), ("backlash", 0.07)),
         ),
         estimates=(
-            Estimate(
+            HiddenParameter(
                 name="joint.damping",
                 unit="N·m·s/rad",
                 nominal=0.05,
@@ -127,7 +127,7 @@ def _make_tour(folder: Path) -> Tour:
             ),
         ),
         fared=tuple(
-            Fared(
+            PolicyResult(
                 way=way,
                 simulated=0.9317,
                 certificate=certificate,

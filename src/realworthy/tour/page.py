@@ -6,7 +6,13 @@ from pathlib import Path
 
 from realworthy.gap import measure
 from realworthy.recordings import load_recording
-from realworthy.reports.elements.numbers import Number, PageTable, Percent, Span, Tile
+from realworthy.reports.elements.numbers import (
+    Number,
+    PageTable,
+    Percent,
+    Span,
+    Tile,
+)
 from realworthy.reports.elements.page import Page, Tone, write_page
 from realworthy.reports.elements.wording import describe_cause
 from realworthy.reports.measure.view import GapView

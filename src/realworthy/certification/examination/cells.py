@@ -1,4 +1,4 @@
-"""Plays a policy in a cell until its verdict is there, or up a margin until it fails."""
+"""Plays a policy in one cell until it is judged, or up a margin until it fails."""
 
 import time
 from collections import Counter
