@@ -25,7 +25,7 @@ from realworthy.learning.presets import find_preset
 from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings
 from realworthy.parameters.draws import Draws
-from realworthy.realities import Noise, RealityFile, StandIn, make_reality
+from realworthy.realities import RealityFile, RealityNoise, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.evaluate import evaluate
@@ -138,7 +138,7 @@ def record(
         twin=twin.name,
         seed=seed,
         parameters=truth,
-        noise=Noise(position=0.001, velocity=0.01),
+        noise=RealityNoise(position=0.001, velocity=0.01),
     )
     robot = StandIn(make_reality("hidden", file))
     time_ = np.arange(round(case.seconds * robot.info.rate)) / robot.info.rate

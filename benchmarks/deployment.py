@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from realworthy.deployment import (
-    Guarded,
+    GuardedRobot,
     GuardSettings,
     Loop,
     Phase,
@@ -37,14 +37,14 @@ from realworthy.deployment import (
 )
 from realworthy.deployment.drives import Drives
 from realworthy.deployment.filter import CommandFilter
-from realworthy.deployment.log import Log
+from realworthy.deployment.log import TrialLog
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State, packets
 from realworthy.robots.address import parse_address, reach
 from realworthy.robots.clock import Clock, MonotonicClock, SteppedClock
 from realworthy.robots.limits import Limits
-from realworthy.robots.link import Link
-from realworthy.robots.packets import Kind, Packet
+from realworthy.robots.link import PacketLink
+from realworthy.robots.packets import Packet, PacketKind
 from realworthy.robots.remote import RemoteRobot
 from realworthy.robots.server import RobotServer, ServerSettings
 
@@ -196,7 +196,7 @@ def measure_wire(seconds: float) -> None:
         for name, key in (("no key", None), ("with a key", b"k" * 32)):
 
             def there_and_back(key: bytes | None = key) -> None:
-                packet = Packet(Kind.STATE, 1, 1, 0.0, state)
+                packet = Packet(PacketKind.STATE, 1, 1, 0.0, state)
                 link.send(packets.encode(packet, key), None)
                 found = link.receive(1.0)
                 assert found is not None
@@ -241,7 +241,7 @@ def soak(robot: RemoteRobot, seconds: float, other: int, folder: Path) -> str:
     rows, trial = 0, 0
     while time.monotonic() - begin < seconds:
         trial += 1
-        log = Log(robot.info, folder / f"trial_{trial}.journal")
+        log = TrialLog(robot.info, folder / f"trial_{trial}.journal")
         guarded = make_guarded(robot, period, MonotonicClock(), log)
         state = guarded.connect()
         guarded.machine.change(Phase.HOLD, 0.0)
@@ -298,23 +298,23 @@ def measure_fuzz(seconds: float, count: int = 1_000_000) -> None:
         server = RobotServer(robot, link, ServerSettings(key=key))
         here, nonce = ("10.0.0.1", 1), b"n" * 16
         server.handle(
-            packets.encode(Packet(Kind.HELLO, 0, 1, 0.0, nonce), key), here, 0
+            packets.encode(Packet(PacketKind.HELLO, 0, 1, 0.0, nonce), key), here, 0
         )
         answer = packets.decode(link.last, key)
         assert isinstance(answer, Packet)
         own = packets.derive_key(key, nonce, answer.payload[:16])
 
-        def make(kind: Kind, number: int, payload: bytes, own=own, answer=answer):
+        def make(kind: PacketKind, number: int, payload: bytes, own=own, answer=answer):
             return packets.encode(
                 Packet(kind, answer.session, number, 0.0, payload), own
             )
 
-        server.handle(make(Kind.CONNECT, 1, b"\0"), here, 0.0)
+        server.handle(make(PacketKind.CONNECT, 1, b"\0"), here, 0.0)
         used = packets.pack_command(Command(sequence=2, values=np.full(12, 0.5)))
-        taken = make(Kind.COMMAND, 2, used)
+        taken = make(PacketKind.COMMAND, 2, used)
         server.handle(taken, here, 0.0)
         before = dict(robot.calls)
-        fresh = make(Kind.COMMAND, 3, used)
+        fresh = make(PacketKind.COMMAND, 3, used)
         rng = np.random.default_rng(0)
         begin = time.perf_counter()
         half = count // 2
@@ -353,12 +353,12 @@ def measure_fuzz_commander(count: int) -> None:
     rng, link = np.random.default_rng(1), _Feeding()
     robot = RemoteRobot(link, timeout=0.2)
     link.answer = lambda number: packets.encode(
-        Packet(Kind.DESCRIPTION, 7, number, 0.0, description)
+        Packet(PacketKind.DESCRIPTION, 7, number, 0.0, description)
     )
     assert robot.info.name == INFO.name
     now = time.monotonic()
     state = packets.pack_state(Still().read(), 0)
-    good = packets.encode(Packet(Kind.STATE, 7, 5, 1.0, state, now, 0.0))
+    good = packets.encode(Packet(PacketKind.STATE, 7, 5, 1.0, state, now, 0.0))
     link.coming.append(good)
     robot._listen()
     before = robot.read().sequence
@@ -376,7 +376,13 @@ def measure_fuzz_commander(count: int) -> None:
             strange = rng.choice([np.nan, np.inf, -np.inf, 1e300, -1e9, now + 1e6])
             payload = state[:11] + rng.bytes(len(state) - 11)
             packet = Packet(
-                Kind.STATE, 7, int(rng.integers(0, 5)), strange, payload, strange, -1.0
+                PacketKind.STATE,
+                7,
+                int(rng.integers(0, 5)),
+                strange,
+                payload,
+                strange,
+                -1.0,
             )
             data = packets.encode(packet)
         link.coming.append(data)
@@ -474,7 +480,7 @@ def _is_safe(drives: Drives, command: float, q: float, dq: float) -> bool:
     return not (outwards or faster)
 
 
-class _Feeding(Link):
+class _Feeding(PacketLink):
     """Hands out what a test puts in, and answers the question who is there."""
 
     def __init__(self) -> None:
@@ -487,7 +493,7 @@ class _Feeding(Link):
 
     def send(self, data: bytes, peer: object) -> None:
         found = packets.decode(data)
-        if isinstance(found, Packet) and found.kind is Kind.HELLO:
+        if isinstance(found, Packet) and found.kind is PacketKind.HELLO:
             self.coming.append(self.answer(found.sequence))
 
     def receive(self, timeout: float = 0.0) -> tuple[bytes, Hashable] | None:
@@ -497,7 +503,7 @@ class _Feeding(Link):
         pass
 
 
-class _Nowhere(Link):
+class _Nowhere(PacketLink):
     """Keeps the last packet."""
 
     last = b""
@@ -517,8 +523,8 @@ class _Nowhere(Link):
 
 
 def make_guarded(
-    robot: Robot, period: float, clock: Clock, log: Log | None = None
-) -> Guarded:
+    robot: Robot, period: float, clock: Clock, log: TrialLog | None = None
+) -> GuardedRobot:
     count = len(robot.info.joints)
     limits = Limits(
         joints=robot.info.joints,
@@ -533,7 +539,7 @@ def make_guarded(
     # Faults of the loop are counted here, not acted on: the machine may be busy.
     patient = WatchdogSettings(overruns_in_a_row=10**6, overrun_share=1.0, stall=2)
     settings = GuardSettings(watchdogs=patient)
-    return Guarded(robot, drives, period, clock, settings, log=log)
+    return GuardedRobot(robot, drives, period, clock, settings, log=log)
 
 
 def save_network(path: Path, widths: tuple[int, ...]) -> None:

@@ -277,7 +277,7 @@ def make_policy(path: Path, twin: str) -> Path:
         Delays,
         DriveGains,
         JointLimits,
-        Normaliser,
+        NormaliserRecord,
         Parity,
         PolicyProvenance,
         TwinReference,
@@ -324,7 +324,7 @@ def make_policy(path: Path, twin: str) -> Path:
         conventions=Conventions(
             quaternion="wxyz", gyro_frame="base", gravity="down", action_feedback="used"
         ),
-        normaliser=Normaliser(mean=(0.0,) * width, sd=(100.0,) * width),
+        normaliser=NormaliserRecord(mean=(0.0,) * width, sd=(100.0,) * width),
         provenance=PolicyProvenance(
             created="2026-11-18T12:00:00Z", versions={}, settings_hash="0", git=""
         ),

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.deployment import play
-from realworthy.realities import Noise, StandIn
+from realworthy.realities import RealityNoise, StandIn
 from realworthy.realities.file import RealityFile
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Sidecar, save_recording
@@ -130,7 +130,7 @@ def record(folder: Path, twin: Twin, truth: dict[str, float], seed: int) -> list
         twin="hung.xml",
         seed=seed,
         parameters=truth,
-        noise=Noise(position=SIGMA, velocity=10 * SIGMA),
+        noise=RealityNoise(position=SIGMA, velocity=10 * SIGMA),
         rate=RATE,
     )
     robot = StandIn(make_reality("hung", described, folder=folder))

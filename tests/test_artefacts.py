@@ -518,16 +518,23 @@ def test_every_key_is_on_the_page():
     from realworthy.parameters import Binding, Parameter
     from realworthy.parameters.files import BeliefText
     from realworthy.parameters.marginals import Marginal
-    from realworthy.realities import Interface, Noise, RealityFile
+    from realworthy.realities import Interface, RealityFile, RealityNoise
     from realworthy.recordings import Gains, Sidecar, SignalSource
-    from realworthy.recordings.sidecar import Noise as SidecarNoise
+    from realworthy.recordings.sidecar import SignalNoise as SidecarNoise
     from realworthy.twins import Datasheet, Provenance
     from realworthy.twins.files import TwinFile
-    from realworthy.twins.twin import Evidence, ParameterText
+    from realworthy.twins.twin import ParameterText, RecordingEvidence
 
-    kinds = [TwinFile, ParameterText, Datasheet, Provenance, Evidence, Parameter]
+    kinds = [
+        TwinFile,
+        ParameterText,
+        Datasheet,
+        Provenance,
+        RecordingEvidence,
+        Parameter,
+    ]
     kinds += [Binding, Sidecar, SignalSource, Gains, SidecarNoise, RealityFile]
-    kinds += [Interface, Noise, *BeliefText.__args__, *Marginal.__args__]
+    kinds += [Interface, RealityNoise, *BeliefText.__args__, *Marginal.__args__]
     for kind in kinds:
         missing = {key for key in keys_of(kind) if f"`{key}`" not in PAGE}
         assert missing == set(), kind.__name__

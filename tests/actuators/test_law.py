@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from realworthy.actuators import (
     Actuator,
+    ActuatorLaw,
+    ActuatorOutput,
     Array,
     BadActuator,
     ControllerPosition,
     ControllerTorque,
-    Law,
-    Output,
     State,
     build_law,
 )
@@ -27,7 +27,9 @@ from .examples import EXAMPLES
 WORLDS = 6
 
 
-def walk(law: Law, like: Array, random: np.random.Generator) -> list[Output]:
+def walk(
+    law: ActuatorLaw, like: Array, random: np.random.Generator
+) -> list[ActuatorOutput]:
     """Outputs of twenty steps of random commands, motions and numbers."""
 
     def draw(*shape: int) -> Array:
@@ -52,7 +54,7 @@ def walk(law: Law, like: Array, random: np.random.Generator) -> list[Output]:
     return outputs
 
 
-def list_arrays(outputs: list[Output]) -> list[Array]:
+def list_arrays(outputs: list[ActuatorOutput]) -> list[Array]:
     rows = [(o.torque, o.friction, o.current, *o.state.values()) for o in outputs]
     return [array for row in rows for array in row if array is not None]
 

@@ -8,13 +8,13 @@ import pytest
 
 from realworthy.actuators import (
     Actuator,
+    ActuatorOutput,
     BadActuator,
     ControllerDuty,
     ControllerTorque,
     ControllerVoltage,
     MotorDc,
     MotorTorqueSpeed,
-    Output,
     Thermal,
     build_law,
 )
@@ -31,7 +31,7 @@ def drive(
     *,
     gear: float = 1.0,
     torque_limit: float | None = None,
-) -> Output:
+) -> ActuatorOutput:
     """One step of a joint at position 0."""
     actuator = Actuator(
         joint="a",

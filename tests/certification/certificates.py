@@ -12,7 +12,7 @@ from realworthy.certification.limits.validity import examine_validity
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite.suite import Coverage, Suite
 from realworthy.realities import Reality
-from realworthy.realities.file import Noise, RealityFile
+from realworthy.realities.file import RealityFile, RealityNoise
 from realworthy.realities.reality import make_reality
 
 
@@ -35,7 +35,7 @@ def draw_realities(
     validity = certificate.validity
     assert validity is not None
     rng = np.random.default_rng(seed)
-    noise = Noise(
+    noise = RealityNoise(
         **{
             kind: min(sds)
             for kind in ("position", "velocity")

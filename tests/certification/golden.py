@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from realworthy.certification.contract.columns import list_columns
 from realworthy.policies import Contract
-from realworthy.policies.contract import Normaliser, Parity
+from realworthy.policies.contract import NormaliserRecord, Parity
 from realworthy.policies.metadata import write_metadata
 from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import build_task
@@ -72,7 +72,9 @@ def write_policy(path: Path, contract: Contract, weights: Floats32) -> Path:
     rows = np.random.default_rng(2).normal(size=(16, contract.width)).astype(np.float32)
     told = msgspec.structs.replace(
         contract,
-        normaliser=Normaliser(mean=(0.0,) * len(weights), sd=(1.0,) * len(weights)),
+        normaliser=NormaliserRecord(
+            mean=(0.0,) * len(weights), sd=(1.0,) * len(weights)
+        ),
         provenance=PROVENANCE,
         parity=Parity(
             observations=tuple(map(tuple, rows.tolist())),

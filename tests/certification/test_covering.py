@@ -5,7 +5,7 @@ import pytest
 from realworthy.certification.certificate.certificate import Certificate, find_uncovered
 from realworthy.certification.certificate.results import Validity, ValidityRange
 from realworthy.realities import Reality, load_reality
-from realworthy.realities.file import Noise, RealityFile
+from realworthy.realities.file import RealityFile, RealityNoise
 from realworthy.realities.reality import make_reality
 from tests.certification.certificates import certify_cells
 
@@ -29,16 +29,16 @@ VALIDITY = Validity(
 )
 
 
-def make(noise: Noise | None = None, **e: float) -> Reality:
+def make(noise: RealityNoise | None = None, **e: float) -> Reality:
     parameters = {name.replace("_of_", ".", 1): value for name, value in e.items()}
     file = RealityFile(
-        schema=1, twin="cartpole", parameters=parameters, noise=noise or Noise()
+        schema=1, twin="cartpole", parameters=parameters, noise=noise or RealityNoise()
     )
     return make_reality("one", file)
 
 
 def test_inside_nothing_is_said():
-    real = make(Noise(position=0.001, velocity=0.01), cart_of_mass=1.2)
+    real = make(RealityNoise(position=0.001, velocity=0.01), cart_of_mass=1.2)
     assert list(find_uncovered(VALIDITY, real)) == []
 
 
@@ -47,8 +47,14 @@ def test_inside_nothing_is_said():
     [
         (make(cart_of_mass=1.21), "'cart.mass' is 1.21, outside 0.8 … 1.2."),
         (make(pole_of_mass=0.12), "'pole.mass' is 0.12; only 0.1 was tried."),
-        (make(Noise(position=0.0015)), "noise of position is 0.0015; at most 0.001"),
-        (make(Noise(process=0.1)), "noise of process is 0.1; at most 0 was tried."),
+        (
+            make(RealityNoise(position=0.0015)),
+            "noise of position is 0.0015; at most 0.001",
+        ),
+        (
+            make(RealityNoise(process=0.1)),
+            "noise of process is 0.1; at most 0 was tried.",
+        ),
     ],
     ids=["outside", "not tried", "noise", "process"],
 )
@@ -59,7 +65,9 @@ def test_outside_is_said(real: Reality, said: str):
 
 
 def test_noise_that_the_policy_does_not_see_does_not_matter():
-    assert list(find_uncovered(VALIDITY, make(Noise(torque=1.0, gyro=1.0)))) == []
+    assert (
+        list(find_uncovered(VALIDITY, make(RealityNoise(torque=1.0, gyro=1.0)))) == []
+    )
 
 
 def test_effects_and_faults_are_not_covered():

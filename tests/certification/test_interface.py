@@ -33,7 +33,7 @@ from realworthy.policies.contract import (
     DriveGains,
     InputRange,
     JointLimits,
-    Normaliser,
+    NormaliserRecord,
     Spread,
     TwinReference,
 )
@@ -65,7 +65,7 @@ def seen(worlds: TaskWorlds) -> np.ndarray:
 def own(worlds: TaskWorlds, seen: np.ndarray) -> Contract:
     """As training would write it."""
     sd = tuple((seen.std(axis=0) + 0.01).tolist())
-    scaled = Normaliser(mean=tuple(seen.mean(axis=0).tolist()), sd=sd)
+    scaled = NormaliserRecord(mean=tuple(seen.mean(axis=0).tolist()), sd=sd)
     return change(build_contract(worlds), provenance=PROVENANCE, normaliser=scaled)
 
 

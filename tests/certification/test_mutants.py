@@ -18,10 +18,10 @@ from realworthy.certification.suite.mutants import (
 )
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Contract, Linear, Observer
-from realworthy.policies.contract import Normaliser
+from realworthy.policies.contract import NormaliserRecord
 from realworthy.policies.parity import is_same, measure_parity
 from realworthy.policies.policy import Engine
-from realworthy.policies.terms import Turn
+from realworthy.policies.terms import SineCosine
 from tests.certification.linear import load_linear
 from tests.policies.examples import ACTION, JOINTS, ORIENTATION, WIDTH, contract
 
@@ -38,7 +38,7 @@ def rows(seed: int = 0, count: int = WORLDS) -> np.ndarray:
 
 def leg(**changes: object) -> Contract:
     sd = tuple(np.linspace(0.5, 2.0, WIDTH).tolist())
-    scaled = Normaliser(mean=(0.1,) * WIDTH, sd=sd)
+    scaled = NormaliserRecord(mean=(0.1,) * WIDTH, sd=sd)
     return contract(**{"normaliser": scaled, "parity": None, **changes})
 
 
@@ -93,7 +93,7 @@ def test_a_stale_normaliser_shows_the_network_other_numbers(policy):
     seen = np.array(now.mean) + np.array(now.sd) * z
     mutant = mutate(made, stale)
     assert mutant.act(rows()) == pytest.approx(seen @ w, abs=1e-5)
-    assert mutant.contract.normaliser == Normaliser(mean=stale.mean, sd=stale.sd)
+    assert mutant.contract.normaliser == NormaliserRecord(mean=stale.mean, sd=stale.sd)
 
 
 def test_extra_delay(policy):
@@ -131,7 +131,7 @@ def test_degrees_are_those_of_the_raw_signal(tmp_path):
 
 
 def test_a_turn_is_flipped_in_its_sine_and_swapped_as_a_whole(tmp_path):
-    terms = (Turn(name="turn", signals=("hip.position", "knee.position")),)
+    terms = (SineCosine(name="turn", signals=("hip.position", "knee.position")),)
     made, w = load_linear(tmp_path, leg(terms=terms, normaliser=None))
     x = np.array([1.0, 2.0, 3.0, 4.0])
     flip = FlippedSign(joint="knee", side=FaultSide.OBSERVATION)
@@ -145,7 +145,7 @@ def test_joints_in_terms_of_their_own_are_swapped_too(tmp_path):
     """Cart and pole: speeds can change places; a place and a turn cannot."""
     terms = (
         Linear(name="place", signals=("hip.position",)),
-        Turn(name="angle", signals=("knee.position",)),
+        SineCosine(name="angle", signals=("knee.position",)),
         Linear(name="hip", signals=("hip.velocity",), scale=(0.1,)),
         Linear(name="knee", signals=("knee.velocity",), scale=(0.2,)),
     )

@@ -8,8 +8,8 @@ import pytest
 
 from realworthy.deployment import play
 from realworthy.realities import (
-    Noise,
     RealityFile,
+    RealityNoise,
     StandIn,
     load_reality,
     make_reality,
@@ -168,7 +168,7 @@ def record_dragged(folder: Path, coefficient: float) -> list[str]:
         schema=1,
         twin="pendulum",
         seed=3,
-        noise=Noise(position=0.0002),
+        noise=RealityNoise(position=0.0002),
         effects=[Drag(joint="joint", coefficient=coefficient)] if coefficient else [],
     )
     robot = StandIn(make_reality("dragged", file))

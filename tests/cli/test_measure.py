@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from realworthy.deployment import drive, play
-from realworthy.realities import Noise, RealityFile, StandIn, load_reality
+from realworthy.realities import RealityFile, RealityNoise, StandIn, load_reality
 from realworthy.realities.reality import make_reality
 from realworthy.recordings import Recording, Sidecar, save_recording
 from realworthy.residuals import save_residual
@@ -129,7 +129,7 @@ def balance(state: State) -> list[float]:
 
 
 def make_cart(seed: int) -> StandIn:
-    noise = Noise(position=1e-5, velocity=1e-4, process=0.05)
+    noise = RealityNoise(position=1e-5, velocity=1e-4, process=0.05)
     file = RealityFile(
         schema=1, twin="cartpole", seed=seed, parameters=TRUTH, noise=noise
     )

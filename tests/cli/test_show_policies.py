@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from realworthy.policies.contract import Evaluation, Spread
+from realworthy.policies.contract import Spread, TrainingEvaluation
 from tests.policies.actors import actor, write
 from tests.policies.examples import contract
 
@@ -15,7 +15,7 @@ from .conftest import Run
 def test_a_policy_tells_what_it_sees_and_what_its_actions_mean(
     run: Run, tmp_path: Path
 ):
-    judged = Evaluation(
+    judged = TrainingEvaluation(
         episode_count=200,
         success=0.955,
         success_interval=(0.92, 0.98),

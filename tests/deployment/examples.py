@@ -13,7 +13,7 @@ from realworthy.policies.contract import (
     Delays,
     DriveGains,
     JointLimits,
-    Normaliser,
+    NormaliserRecord,
     Parity,
     PolicyProvenance,
     TwinReference,
@@ -76,7 +76,7 @@ def contract(
         conventions=Conventions(
             quaternion="wxyz", gyro_frame="base", gravity="down", action_feedback="used"
         ),
-        normaliser=Normaliser(mean=(0.0,) * 3 * count, sd=(100.0,) * 3 * count),
+        normaliser=NormaliserRecord(mean=(0.0,) * 3 * count, sd=(100.0,) * 3 * count),
         provenance=PolicyProvenance(
             created="2026-11-15T12:00:00Z", versions={}, settings_hash="0", git=""
         ),

@@ -10,14 +10,14 @@ from realworthy.deployment import (
     AdaptiveSettings,
     Deployment,
     DeploySettings,
-    Outcome,
+    TrialOutcome,
     TrialSettings,
     deploy,
 )
 from realworthy.errors import RealworthyError
 from realworthy.policies import Policy
 from realworthy.policies.contract import DriveGains, JointLimits
-from realworthy.realities import Noise, RealityFile, StandIn, make_reality
+from realworthy.realities import RealityFile, RealityNoise, StandIn, make_reality
 from realworthy.recordings import Recording, load_recording
 from realworthy.robots import Mode
 from realworthy.robots.clock import SteppedClock
@@ -76,7 +76,7 @@ def run(
         twin="link.xml",
         seed=seed,
         parameters=LOAD,
-        noise=Noise(position=0.0005, velocity=0.01, torque=0.02),
+        noise=RealityNoise(position=0.0005, velocity=0.01, torque=0.02),
         rate=1 / PERIOD,
     )
     robot = StandIn(make_reality("loaded", described, folder=folder))
@@ -136,7 +136,7 @@ def test_a_load_that_the_policy_never_met_is_followed_better(
         row = []
         for name, adaptive in (("plain", None), ("adaptive", settings)):
             done, recording, _ = run(tmp_path / f"{name}_{seed}", seed, adaptive)
-            assert done.trials[0].outcome is Outcome.DONE, done.trials[0].reason
+            assert done.trials[0].outcome is TrialOutcome.DONE, done.trials[0].reason
             row.append(find_error(recording))
             beyond += count_beyond(recording)
         errors.append(row)
@@ -164,7 +164,7 @@ def test_adaptation_that_diverges_is_held_by_the_filter(tmp_path: Path):
     )
     done, recording, robot = run(tmp_path / "wild", 0, wild)
     trial = done.trials[0]
-    assert trial.outcome is Outcome.FAULT
+    assert trial.outcome is TrialOutcome.FAULT
     assert any(name.startswith("filter.") for name in trial.interventions)
     assert count_beyond(recording) == 0
     robot.wait(0.1)

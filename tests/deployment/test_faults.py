@@ -13,7 +13,7 @@ import pytest
 from realworthy.deployment import (
     DeploySettings,
     GuardSettings,
-    Outcome,
+    TrialOutcome,
     TrialSettings,
     WatchdogSettings,
     deploy,
@@ -50,7 +50,7 @@ def test_loss_and_jitter_do_not_keep_a_task_from_success(start, tmp_path: Path):
     policy = examples.load(examples.reaching(tmp_path / "p.onnx"))
     found = deploy(policy, process.robot, tmp_path / "t", settings=settings(1.5))
     trial = found.trials[0]
-    assert trial.outcome is Outcome.DONE, trial.reason
+    assert trial.outcome is TrialOutcome.DONE, trial.reason
     assert trial.retreated
     log = np.load(tmp_path / "t" / "trial_1.log.npz")
     last = np.flatnonzero(log["phase"] == "run")[-1]
@@ -65,7 +65,7 @@ def test_a_frozen_state_brakes_within_five_periods(start, tmp_path: Path):
     policy = make_policy(tmp_path / "p", SWAY, sway)
     found = deploy(policy, process.robot, tmp_path / "t", settings=settings(4))
     trial = found.trials[0]
-    assert trial.outcome is Outcome.FAULT
+    assert trial.outcome is TrialOutcome.FAULT
     assert "did not change" in trial.reason
     recording = load_recording(tmp_path / "t" / "trial_1.npz")
     assert recording.time[-1] <= 2.0 + 5 * DT + 1e-9
@@ -88,7 +88,7 @@ def test_a_robot_that_hangs_or_dies_is_given_up_within_five_periods(
 
     policy = make_policy(tmp_path / "p", SWAY, say)
     found = deploy(policy, process.robot, tmp_path / "t", settings=settings(5))
-    assert found.trials[0].outcome is Outcome.FAULT
+    assert found.trials[0].outcome is TrialOutcome.FAULT
     assert "ms old" in found.trials[0].reason
     log = np.load(tmp_path / "t" / "trial_1.log.npz")
     assert log["sent"][-1] - struck[0] <= 6 * DT + 0.05
@@ -113,12 +113,12 @@ def test_an_action_that_is_no_number_brakes_in_the_same_step(
     trial = found.trials[0]
     log = np.load(tmp_path / "t" / "trial_1.log.npz")
     if np.isnan(bad):
-        assert trial.outcome is Outcome.FAULT
+        assert trial.outcome is TrialOutcome.FAULT
         assert "not a number" in trial.reason
         assert len(log["command"]) == 30
         assert len(log["action"]) == 31
     else:
-        assert trial.outcome is Outcome.DONE
+        assert trial.outcome is TrialOutcome.DONE
         assert np.abs(log["command"]).max() <= 2.0
 
 
@@ -256,7 +256,7 @@ def test_a_robot_that_is_stopped_ends_everything_and_stays(start, tmp_path: Path
     policy = make_policy(tmp_path / "p", SWAY, say)
     plan = settings(2, trials=3)
     found = deploy(policy, process.robot, tmp_path / "t", settings=plan)
-    assert [trial.outcome for trial in found.trials] == [Outcome.STOPPED]
+    assert [trial.outcome for trial in found.trials] == [TrialOutcome.STOPPED]
     with pytest.raises(Exception, match="emergency stop"):
         process.robot.connect()
 
@@ -265,7 +265,7 @@ def test_a_joint_that_gets_hot_brakes(start, tmp_path: Path):
     process = start("pendulum", "--heating", "200")
     policy = make_policy(tmp_path / "p", SWAY, lambda step, seen: 1.0)
     found = deploy(policy, process.robot, tmp_path / "t", settings=settings(5))
-    assert found.trials[0].outcome is Outcome.FAULT
+    assert found.trials[0].outcome is TrialOutcome.FAULT
     assert "joint.temperature: temperature" in found.trials[0].reason
     assert found.trials[0].interventions["temperature.warn"] > 0
 
@@ -284,5 +284,5 @@ def test_a_joint_that_sticks_is_noticed(start, tmp_path: Path):
     plan = settings(5)
     plan.guards.filter.tracking = 0.15
     found = deploy(policy, process.robot, tmp_path / "t", settings=plan)
-    assert found.trials[0].outcome is Outcome.FAULT
+    assert found.trials[0].outcome is TrialOutcome.FAULT
     assert "limit of tracking acted" in found.trials[0].reason

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realworthy.deployment.decision import Verdict
+from realworthy.deployment.decision import GuardVerdict
 from realworthy.deployment.drives import Drives
 from realworthy.deployment.filter import Activations, CommandFilter, FilterSettings
 from realworthy.errors import RealworthyError
@@ -169,7 +169,7 @@ def test_every_command_keeps_every_limit(kind: str, share: float):
         speed_share=share,
     )
     assert found.command is not None
-    assert found.decision.verdict is Verdict.GO
+    assert found.decision.verdict is GuardVerdict.GO
     for name, low, high in bounds:
         slack = 1e-9 * (1 + np.abs(state["q"][possible]))
         assert (found.command >= low[possible] - slack).all(), name
@@ -205,7 +205,7 @@ def test_what_is_not_a_number_is_a_fault_or_bounded(kind: str, place: str, bad: 
         assert np.abs(found.command).max() <= 3
     else:
         assert found.command is None
-        assert found.decision.verdict is Verdict.DAMP
+        assert found.decision.verdict is GuardVerdict.DAMP
         assert found.decision.reason
 
 
@@ -259,14 +259,14 @@ def test_a_filter_that_does_not_know_where_the_robot_is_sends_nothing():
 def test_a_policy_that_leans_on_its_limits_is_stopped():
     activations = Activations(PERIOD, FilterSettings())
     for _ in range(10):  # a fifth of a second's 50 steps
-        assert activations.judge(("torque",), expected=()).verdict is Verdict.GO
+        assert activations.judge(("torque",), expected=()).verdict is GuardVerdict.GO
     stopped = activations.judge(("torque",), expected=())
-    assert stopped.verdict is Verdict.DAMP
+    assert stopped.verdict is GuardVerdict.DAMP
     assert "torque acted in 22% of the last 1 s" in stopped.reason
     activations = Activations(PERIOD, FilterSettings())
     for _ in range(50):
         found = activations.judge(("rate",), expected=("rate",))
-        assert found.verdict is Verdict.GO
+        assert found.verdict is GuardVerdict.GO
 
 
 def test_limits_that_are_nonsense_are_refused():

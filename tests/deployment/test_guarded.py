@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.deployment import Guarded, Phase, Verdict, make_drives
-from realworthy.deployment.log import Log
+from realworthy.deployment import GuardedRobot, GuardVerdict, Phase, make_drives
+from realworthy.deployment.log import TrialLog
 from realworthy.robots import Mode
 from realworthy.robots.clock import SteppedClock
 
@@ -16,9 +16,11 @@ from ..robots.wires import Obedient
 PERIOD = 0.01
 
 
-def begin(robot: Obedient, phase: Phase = Phase.RUN, log: Log | None = None) -> Guarded:
+def begin(
+    robot: Obedient, phase: Phase = Phase.RUN, log: TrialLog | None = None
+) -> GuardedRobot:
     drives = make_drives(robot.info)
-    guarded = Guarded(robot, drives, PERIOD, SteppedClock(robot), log=log)
+    guarded = GuardedRobot(robot, drives, PERIOD, SteppedClock(robot), log=log)
     guarded.connect()
     for step in (Phase.HOLD, Phase.RUN):
         if phase in (Phase.HOLD, Phase.RUN) and guarded.machine.phase is not phase:
@@ -32,7 +34,7 @@ def test_in_other_phases_nothing_is_sent(phase: Phase):
     guarded = begin(robot, Phase.PASSIVE)
     guarded.machine.change(phase, 0.0)
     decision = guarded.step(lambda state: np.zeros(2))
-    assert decision.verdict is Verdict.DAMP
+    assert decision.verdict is GuardVerdict.DAMP
     assert "write" not in robot.calls
     assert {"damp", "stop"} & set(robot.calls)
 
@@ -40,10 +42,10 @@ def test_in_other_phases_nothing_is_sent(phase: Phase):
 def test_a_fault_brakes_in_the_same_step_and_nothing_follows_it():
     robot = Obedient()
     guarded = begin(robot)
-    assert guarded.step(lambda state: np.zeros(2)).verdict is Verdict.GO
+    assert guarded.step(lambda state: np.zeros(2)).verdict is GuardVerdict.GO
     sent = robot.calls.count("write")
     decision = guarded.step(lambda state: np.array([np.nan, 0.0]))
-    assert (decision.verdict, decision.guard) == (Verdict.DAMP, "finite")
+    assert (decision.verdict, decision.guard) == (GuardVerdict.DAMP, "finite")
     assert robot.mode is Mode.DAMP
     for _ in range(100):
         assert guarded.step(lambda state: np.zeros(2)).is_fault
@@ -55,7 +57,7 @@ def test_a_target_of_another_width_brakes_and_raises_nothing(target: np.ndarray)
     robot = Obedient()
     guarded = begin(robot)
     decision = guarded.step(lambda state: target)
-    assert (decision.verdict, decision.guard) == (Verdict.DAMP, "finite")
+    assert (decision.verdict, decision.guard) == (GuardVerdict.DAMP, "finite")
     assert robot.mode is Mode.DAMP
     assert "write" not in robot.calls
 
@@ -81,7 +83,7 @@ def test_a_driver_that_cannot_brake_is_stopped():
 
 def test_a_long_trial_piles_nothing_up_but_its_lateness(tmp_path: Path):
     robot = Obedient()
-    log = Log(robot.info, tmp_path / "trial.journal")
+    log = TrialLog(robot.info, tmp_path / "trial.journal")
     guarded = begin(robot, log=log)
 
     def run(steps: int) -> None:

@@ -10,15 +10,15 @@ import pytest
 from realworthy.deployment import (
     DeploySettings,
     GuardSettings,
-    Outcome,
+    TrialOutcome,
     TrialSettings,
     WatchdogSettings,
     deploy,
 )
 from realworthy.identification import calibrate
 from realworthy.realities import (
-    Noise,
     RealityFile,
+    RealityNoise,
     StandIn,
     make_reality,
     save_reality,
@@ -35,7 +35,7 @@ HEAVY = RealityFile(
     schema=1,
     twin="pendulum",
     parameters={"pendulum.mass": MASS, "all.delay": DELAY},
-    noise=Noise(position=5e-4, velocity=1e-2, torque=0.02),
+    noise=RealityNoise(position=5e-4, velocity=1e-2, torque=0.02),
 )
 
 
@@ -52,7 +52,7 @@ def run(robot: Robot, clock: Clock | None, folder: Path, trials: int) -> list[Pa
     )
     found = deploy(policy, robot, folder / "t", settings=settings, clock=clock)
     done = [(trial.outcome, trial.reason) for trial in found.trials]
-    assert done == [(Outcome.DONE, "")] * trials
+    assert done == [(TrialOutcome.DONE, "")] * trials
     return [trial.recording for trial in found.trials if trial.recording]
 
 

@@ -9,15 +9,21 @@ import pytest
 
 from realworthy.deployment import (
     DeploySettings,
-    Outcome,
     StagingSettings,
+    TrialOutcome,
     TrialSettings,
     deploy,
 )
 from realworthy.deployment.preflight import WiggleSettings
 from realworthy.errors import RealworthyError
-from realworthy.policies.contract import DriveGains, JointLimits, Normaliser
-from realworthy.realities import Noise, Reality, RealityFile, StandIn, make_reality
+from realworthy.policies.contract import DriveGains, JointLimits, NormaliserRecord
+from realworthy.realities import (
+    Reality,
+    RealityFile,
+    RealityNoise,
+    StandIn,
+    make_reality,
+)
 from realworthy.recordings import load_recording
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
 from realworthy.robots.clock import SteppedClock
@@ -49,7 +55,7 @@ def test_a_trial_leaves_a_recording_with_everything_in_it(tmp_path: Path):
     found = run(policy, robot, tmp_path / "t")
     assert found.is_clean
     trial = found.trials[0]
-    assert (trial.outcome, trial.retreated) == (Outcome.DONE, True)
+    assert (trial.outcome, trial.retreated) == (TrialOutcome.DONE, True)
     robot.wait(0.02)
     assert robot.read().mode is Mode.DAMP
     recording = load_recording(tmp_path / "t" / "trial_1.npz")
@@ -119,7 +125,7 @@ def test_first_trials_are_slow_by_rate_not_by_reach(tmp_path: Path):
     staging = StagingSettings(stages=((1, 0.5), (1, 0.75)))
     robot = StandIn(reality("arm"))
     found = run(policy, robot, tmp_path / "t", seconds=1.6, trials=3, staging=staging)
-    assert [t.outcome for t in found.trials] == [Outcome.DONE] * 3, found.trials
+    assert [t.outcome for t in found.trials] == [TrialOutcome.DONE] * 3, found.trials
     assert [t.speed_share for t in found.trials] == [0.5, 0.75, 1.0]
     fastest, reached = [], []
     for number in (1, 2, 3):
@@ -263,7 +269,7 @@ def test_wiggling_finds_exchanged_and_turned_plugs(tmp_path: Path, fault, said: 
 def test_wiggling_finds_nothing_wrong_with_a_good_robot(tmp_path: Path, twin: str):
     make = examples.reaching if twin == "arm" else examples.swinging
     policy = examples.load(make(tmp_path / "p.onnx"))
-    noisy = reality(twin, noise=Noise(position=1e-3, velocity=1e-2))
+    noisy = reality(twin, noise=RealityNoise(position=1e-3, velocity=1e-2))
     found = run(policy, StandIn(noisy), tmp_path / "t", wiggles=True)
     assert [check.text for check in found.checks if not check.passed] == []
     assert found.is_clean
@@ -345,15 +351,15 @@ def test_what_is_unlike_training_ends_a_trial(tmp_path: Path):
     narrow = (1e-3,) * 3
     wide = (100.0, 100.0, 1e-3)
     for name, sd, outcome in (
-        ("narrow", narrow, Outcome.FAULT),
-        ("wide", wide, Outcome.DONE),
+        ("narrow", narrow, TrialOutcome.FAULT),
+        ("wide", wide, TrialOutcome.DONE),
     ):
         plain = examples.contract(
             "pendulum",
             ("joint",),
             "torque",
             scale=2.0,
-            normaliser=Normaliser(mean=(0.0,) * 3, sd=sd),
+            normaliser=NormaliserRecord(mean=(0.0,) * 3, sd=sd),
         )
         policy = make_policy(tmp_path / "p", plain, lambda step, seen: 0.5)
         found = run(policy, StandIn(reality("pendulum")), tmp_path / name)

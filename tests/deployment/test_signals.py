@@ -9,8 +9,8 @@ import pytest
 
 from realworthy.deployment import (
     DeploySettings,
-    Guarded,
-    Outcome,
+    GuardedRobot,
+    TrialOutcome,
     TrialSettings,
     deploy,
 )
@@ -143,7 +143,7 @@ def test_an_emergency_stop_by_the_operator_stops_at_once(tmp_path: Path, press):
     assert robot.read().mode is Mode.STOPPED
     if press == 20:
         assert found is not None
-        assert [t.outcome for t in found.trials] == [Outcome.STOPPED]
+        assert [t.outcome for t in found.trials] == [TrialOutcome.STOPPED]
         assert found.trials[0].reason == "emergency stop by the operator"
 
 
@@ -190,10 +190,10 @@ def test_an_interruption_while_a_fault_brakes_is_not_forgotten(tmp_path: Path):
     plain = examples.contract("pendulum", ("joint",), "torque", scale=2.0)
     policy = make_policy(tmp_path / "p", plain, lambda step, seen: np.nan)
     drives = build_drives(plain, robot.info)
-    guarded = Guarded(robot, drives, plain.period, SteppedClock(robot))
+    guarded = GuardedRobot(robot, drives, plain.period, SteppedClock(robot))
     pilot = Pilot(policy, robot.info)
     ended = run_trial(guarded, pilot, TrialSettings(seconds=1), speed_share=0.5)
-    assert ended.outcome is Outcome.FAULT
+    assert ended.outcome is TrialOutcome.FAULT
     assert isinstance(ended.error, KeyboardInterrupt)
     assert robot.damped >= 2
     robot.wait(0.02)
@@ -213,6 +213,6 @@ def test_a_policy_that_takes_its_time_is_not_followed(tmp_path: Path):
     policy = make_policy(tmp_path / "p", plain, say)
     settings = DeploySettings(trial=TrialSettings(seconds=1), wiggles=False)
     found = deploy(policy, robot, tmp_path / "t", settings=settings, clock=clock)
-    assert found.trials[0].outcome is Outcome.FAULT
+    assert found.trials[0].outcome is TrialOutcome.FAULT
     assert found.trials[0].reason == "it took 150 ms to choose a command"
     assert robot.writes == 10

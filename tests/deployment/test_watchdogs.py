@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realworthy.deployment.decision import Verdict
+from realworthy.deployment.decision import GuardVerdict
 from realworthy.deployment.freshness import Freshness
 from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
 from realworthy.robots import Mode, RobotInfo, State
@@ -52,7 +52,7 @@ def watch(count: int, settings: WatchdogSettings | None = None, **changes):
     dogs = Watchdogs(INFO, LIMITS, DT, settings)
     for k in range(10):
         now = dogs.judge(Sample(now=k * DT, state=state(k)))
-        assert now.verdict is Verdict.GO, now
+        assert now.verdict is GuardVerdict.GO, now
     found = []
     for k in range(10, 10 + count):
         sample = {"now": k * DT, "state": state(k)}
@@ -68,20 +68,20 @@ def watch(count: int, settings: WatchdogSettings | None = None, **changes):
     return found
 
 
-def first(found, verdict: Verdict) -> int:
+def first(found, verdict: GuardVerdict) -> int:
     """Steps after which a verdict comes."""
     return next(i + 1 for i, d in enumerate(found) if d.verdict >= verdict)
 
 
 def test_a_healthy_robot_is_left_alone():
-    assert all(d.verdict is Verdict.GO for d in watch(500))
+    assert all(d.verdict is GuardVerdict.GO for d in watch(500))
 
 
 def test_states_that_stop_coming_warn_after_two_periods_and_trip_after_five():
     """Five commands at most answer the last state: `watch` begins a period after it."""
     found = watch(10, time=100 + 9 * DT)
-    assert first(found, Verdict.WARN) == 3
-    assert first(found, Verdict.DAMP) == 5
+    assert first(found, GuardVerdict.WARN) == 3
+    assert first(found, GuardVerdict.DAMP) == 5
     assert found[4].guard == "state_age"
     assert found[4].reason == "the newest state is 100 ms old"
 
@@ -134,7 +134,7 @@ def test_a_number_that_is_none_trips_at_once(name: str, bad: float):
     values = np.zeros(5 if name == "others" else 2)
     values[1] = bad
     found = watch(1, **{name: values})
-    assert found[0].verdict is Verdict.DAMP
+    assert found[0].verdict is GuardVerdict.DAMP
     assert name in found[0].reason
 
 
@@ -153,14 +153,14 @@ def test_a_number_that_is_none_trips_at_once(name: str, bad: float):
 )
 def test_three_measurements_beyond_a_limit_trip(changes, guard: str):
     found = watch(3, **changes)
-    assert first(found, Verdict.DAMP) == 3
+    assert first(found, GuardVerdict.DAMP) == 3
     assert found[2].guard == guard
     assert found[2].reason
 
 
 def test_eight_tenths_of_a_limit_warn():
     found = watch(5, velocity=np.array([0.0, 4.1]))
-    assert {d.verdict for d in found} == {Verdict.WARN}
+    assert {d.verdict for d in found} == {GuardVerdict.WARN}
     assert found[0].reason == "knee: speed 4.1 comes near 5 rad/s"
 
 
@@ -168,7 +168,7 @@ def test_a_robot_that_repeats_its_numbers_while_it_moves_is_frozen():
     """1 rad/s without a change of position: 10 mrad are 10 ms, and so one step; but
     three in a row must repeat, for a bus that was busy repeats one or two."""
     found = watch(10, position=np.array([0.3, 0.2]), velocity=np.array([1.0, 0.0]))
-    assert first(found, Verdict.DAMP) == 4
+    assert first(found, GuardVerdict.DAMP) == 4
     assert found[3].guard == "frozen"
 
 
@@ -186,14 +186,14 @@ def test_an_effort_that_no_sensor_shows_is_a_robot_that_is_frozen():
     """A drive of torque, and not one digit that changes for 0.25 s."""
     still = {"position": np.zeros(2), "velocity": np.zeros(2)}
     found = watch(30, **still, command=np.array([3.0, 0.0]), pushes=True)
-    assert first(found, Verdict.DAMP) == 15
+    assert first(found, GuardVerdict.DAMP) == 15
     assert found[14].guard == "frozen"
 
 
 def test_a_joint_that_falls_is_stopped_before_it_is_beyond_its_speed():
     """0.3 rad/s faster with each row, of 5 rad/s."""
     found = watch(20, velocity=lambda k: np.array([0.0, 0.3 * k]))
-    tripped = first(found, Verdict.DAMP) - 1
+    tripped = first(found, GuardVerdict.DAMP) - 1
     assert found[tripped].guard == "speed"
     assert 0.3 * tripped <= 5.0
 
@@ -208,51 +208,55 @@ def test_a_robot_far_outside_its_range_is_not_led_anywhere():
 
 def test_a_robot_that_rests_is_not_frozen():
     still = {"position": np.zeros(2), "velocity": np.zeros(2)}
-    assert all(d.verdict is Verdict.GO for d in watch(100, **still))
+    assert all(d.verdict is GuardVerdict.GO for d in watch(100, **still))
     held = watch(100, **still, command=np.array([0.3, 0.0]))
-    assert all(d.verdict is Verdict.GO for d in held)
+    assert all(d.verdict is GuardVerdict.GO for d in held)
 
 
 def test_a_robot_that_answers_no_command_is_frozen():
     still = {"position": np.zeros(2), "velocity": np.zeros(2)}
     found = watch(100, **still, command=lambda k: np.array([0.01 * k, 0.0]))
-    assert first(found, Verdict.DAMP) == 15  # a quarter of a second after a change
+    assert first(found, GuardVerdict.DAMP) == 15  # a quarter of a second after a change
     assert found[14].guard == "frozen"
 
 
 def test_three_overruns_in_a_row_hold():
     found = watch(3, overrun=True)
-    assert [d.verdict for d in found] == [Verdict.WARN, Verdict.WARN, Verdict.HOLD]
+    assert [d.verdict for d in found] == [
+        GuardVerdict.WARN,
+        GuardVerdict.WARN,
+        GuardVerdict.HOLD,
+    ]
 
 
 def test_a_loop_that_stood_still_brakes():
     found = watch(1, late=0.3, overrun=True)
-    assert (found[0].verdict, found[0].guard) == (Verdict.DAMP, "stall")
+    assert (found[0].verdict, found[0].guard) == (GuardVerdict.DAMP, "stall")
     assert found[0].reason == "our own loop stood still for 300 ms"
-    assert watch(1, late=0.2)[0].verdict is Verdict.GO
+    assert watch(1, late=0.2)[0].verdict is GuardVerdict.GO
 
 
 def test_five_in_a_hundred_overruns_hold():
     found = watch(40, overrun=lambda k: k % 10 == 0)
-    assert first(found, Verdict.HOLD) == 21  # the third of fifty
+    assert first(found, GuardVerdict.HOLD) == 21  # the third of fifty
 
 
 def test_a_stop_at_the_robot_stops_us():
-    assert watch(1, mode=Mode.STOPPED)[0].verdict is Verdict.STOP
+    assert watch(1, mode=Mode.STOPPED)[0].verdict is GuardVerdict.STOP
 
 
 def test_observations_unlike_training_hold():
     strange = np.array([0.0, 9.0])
     found = watch(30, deviation=strange)
-    assert first(found, Verdict.HOLD) == 6  # half of the numbers, over 25 steps
+    assert first(found, GuardVerdict.HOLD) == 6  # half of the numbers, over 25 steps
     usual = watch(30, deviation=np.array([0.0, 7.9]))
-    assert all(d.verdict is Verdict.GO for d in usual)
+    assert all(d.verdict is GuardVerdict.GO for d in usual)
 
 
 def test_an_operator_that_goes_silent_holds():
     found = watch(80, operator_age=lambda k: (k - 10) * DT)
-    assert first(found, Verdict.WARN) == 27
-    assert first(found, Verdict.HOLD) == 52
+    assert first(found, GuardVerdict.WARN) == 27
+    assert first(found, GuardVerdict.HOLD) == 52
 
 
 def test_everything_said_is_counted():

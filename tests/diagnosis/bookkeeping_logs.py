@@ -5,13 +5,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from realworthy.deployment import lenient, play
-from realworthy.realities import Interface, Noise, RealityFile, StandIn, make_reality
+from realworthy.realities import (
+    Interface,
+    RealityFile,
+    RealityNoise,
+    StandIn,
+    make_reality,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import RobotInfo
 
 ROBOTS = ("pendulum", "arm", "diffdrive", "quadruped")
 SECONDS = {"pendulum": 8.0, "arm": 6.0, "diffdrive": 5.0, "quadruped": 8.0}
-NOISE = Noise(
+NOISE = RealityNoise(
     position=0.0005,
     velocity=0.01,
     torque=0.02,
@@ -30,7 +36,7 @@ def record(
     seed: int,
     interface: Interface | None = None,
     *,
-    noise: Noise = NOISE,
+    noise: RealityNoise = NOISE,
     scales: Mapping[str, float] | None = None,
 ) -> Recording:
     """A smooth random motion of `robot`; `scales` multiplies commands, by joint."""

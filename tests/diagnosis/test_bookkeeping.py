@@ -17,7 +17,7 @@ from realworthy.diagnosis.bookkeeping import (
 )
 from realworthy.diagnosis.bookkeeping.lags import estimate_lag
 from realworthy.diagnosis.fix import apply_fix
-from realworthy.realities import Interface, Noise
+from realworthy.realities import Interface, RealityNoise
 from realworthy.recordings import Recording
 from realworthy.twins import load_twin
 
@@ -358,6 +358,6 @@ def test_two_hundred_healthy_logs_are_not_accused(robot: str):
     for seed in range(100, 150):
         factor = (0.0, 1.0, 4.0)[seed % 3]
         louder = {n: factor * getattr(NOISE, n) for n in NOISE.__struct_fields__}
-        recording = record(robot, seed, noise=Noise(**louder))
+        recording = record(robot, seed, noise=RealityNoise(**louder))
         accused += [(seed, f.name, f.joints) for f in faults(recording, robot)]
     assert accused == []

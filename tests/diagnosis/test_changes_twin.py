@@ -8,7 +8,7 @@ import pytest
 from realworthy.deployment import play
 from realworthy.diagnosis.changes import find_changes
 from realworthy.diagnosis.changes.estimates import list_candidates
-from realworthy.realities import Noise, RealityFile, StandIn, make_reality
+from realworthy.realities import RealityFile, RealityNoise, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.twins import load_twin
 
@@ -37,7 +37,7 @@ def record(
         twin=twin,
         seed=seed,
         parameters=truth,
-        noise=Noise(position=0.001, velocity=0.01),
+        noise=RealityNoise(position=0.001, velocity=0.01),
     )
     robot = StandIn(make_reality("hidden", file))
     time = np.arange(round(seconds * robot.info.rate)) / robot.info.rate

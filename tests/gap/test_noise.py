@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.gap.noise import estimate_noise, estimate_sd, find_quantum
-from realworthy.recordings import Noise, Sidecar
+from realworthy.recordings import Sidecar, SignalNoise
 
 from .conftest import JOINTS, shadow
 
@@ -37,7 +37,7 @@ def test_a_shadow_robots_noise_is_found(arm):
 
 def test_declared_noise_is_taken_at_its_word(arm):
     recording = shadow(arm, {"elbow.damping": 0.4}, seed=1)
-    told = recording.with_sidecar(Sidecar(noise=Noise(position=0.5)))
+    told = recording.with_sidecar(Sidecar(noise=SignalNoise(position=0.5)))
     floor = estimate_noise(told, JOINTS)
     assert floor.position["elbow"] == 0.5
     assert floor.source == "sidecar"

@@ -18,9 +18,9 @@ from realworthy.realities import load_reality
 from realworthy.realities.reality import SHIPPED_FOLDER
 from realworthy.recordings import (
     Gains,
-    Noise,
     Recording,
     Sidecar,
+    SignalNoise,
     SignalSource,
     load_recordings,
     load_sidecar,
@@ -36,7 +36,7 @@ SIDECAR = Sidecar(
     command_kind="torque",
     rate=100.0,
     gains={"elbow": Gains(kp=2.0, kd=0.1)},
-    noise=Noise(position=0.001),
+    noise=SignalNoise(position=0.001),
     parameters={"elbow.damping": 0.1},
     notes={"floor": ["concrete", 3], "place": {"x": 1.5}},
 )

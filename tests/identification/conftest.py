@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from realworthy.deployment import play
-from realworthy.realities import Noise, StandIn
+from realworthy.realities import RealityNoise, StandIn
 from realworthy.realities.effects import Effect
 from realworthy.realities.reality import RealityFile, make_reality
-from realworthy.recordings import Noise as DeclaredNoise
 from realworthy.recordings import Recording, Sidecar
+from realworthy.recordings import SignalNoise as DeclaredNoise
 from realworthy.twins import Twin, load_twin
 from tests.identification import two_joints
 
@@ -100,7 +100,7 @@ def play_hidden(
         seed=seed,
         parameters=dict(truth),
         effects=list(effects),
-        noise=Noise(position=sigma, velocity=10 * sigma),
+        noise=RealityNoise(position=sigma, velocity=10 * sigma),
         rate=RATE,
     )
     robot = StandIn(make_reality("hidden", description, folder=file.parent))

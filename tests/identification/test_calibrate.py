@@ -11,8 +11,8 @@ from realworthy.identification.ahead import ADDS_UP
 from realworthy.identification.calibrate import calibrate
 from realworthy.identification.calibration import Calibration, Outcome
 from realworthy.realities import (
-    Noise,
     RealityFile,
+    RealityNoise,
     StandIn,
     load_reality,
     make_reality,
@@ -218,7 +218,7 @@ def test_what_a_twin_lacks_is_not_added_up_by_whole_replays():
         twin="pendulum",
         seed=1,
         parameters={"joint.stiffness": 0.6, "joint.damping": 0.15},
-        noise=Noise(position=2e-4),
+        noise=RealityNoise(position=2e-4),
     )
     robot = StandIn(make_reality("sprung", file))
     t = np.arange(round(8 * robot.info.rate)) / robot.info.rate
@@ -260,7 +260,7 @@ def _check_wheels(
         twin="diffdrive",
         seed=1,
         parameters={**truth, "all.kd": gain},
-        noise=Noise(position=0.001),
+        noise=RealityNoise(position=0.001),
     )
     robot = StandIn(make_reality("rough", file))
     t = np.arange(round(6 * robot.info.rate)) / robot.info.rate

@@ -137,7 +137,7 @@ def test_a_velocity_that_is_no_derivative_is_left_out(
 def test_the_encoder_of_a_servo_is_found_by_gravity(joint: Twin, joint_file: Path):
     """A servo follows its own encoder: only gravity shows that it is off."""
     from realworthy.deployment import play
-    from realworthy.realities import Interface, Noise, StandIn
+    from realworthy.realities import Interface, RealityNoise, StandIn
     from realworthy.realities.reality import RealityFile, make_reality
 
     file = RealityFile(
@@ -145,7 +145,7 @@ def test_the_encoder_of_a_servo_is_found_by_gravity(joint: Twin, joint_file: Pat
         twin=joint_file.name,
         seed=2,
         interface=Interface(encoder_offset={"joint": 0.08}),
-        noise=Noise(position=1e-3),
+        noise=RealityNoise(position=1e-3),
         rate=250.0,
     )
     robot = StandIn(make_reality("off", file, folder=joint_file.parent))

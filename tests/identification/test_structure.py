@@ -15,7 +15,7 @@ from realworthy.identification import (
     select_structure,
 )
 from realworthy.identification.structure import choose
-from realworthy.recordings import Noise, Recording, Sidecar
+from realworthy.recordings import Recording, Sidecar, SignalNoise
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import Twin, bind
 from tests.identification.conftest import multisine
@@ -38,7 +38,7 @@ def play_structure(twin: Twin, seeds: range, *, seconds: float = 2.0):
                     "joint.position": clean.signals["joint.position"] + 1e-3 * noise,
                     "joint.command": clean.signals["joint.command"],
                 },
-                Sidecar(command_kind="position", noise=Noise(position=1e-3)),
+                Sidecar(command_kind="position", noise=SignalNoise(position=1e-3)),
             )
         )
     return found

@@ -11,7 +11,7 @@ from realworthy.policies.contract import (
     DriveGains,
     InputRange,
     JointLimits,
-    Normaliser,
+    NormaliserRecord,
     Parity,
     PolicyProvenance,
     TwinReference,
@@ -73,7 +73,7 @@ def contract(**changes: object) -> Contract:
             gravity="down",
             action_feedback="used",
         ),
-        normaliser=Normaliser(mean=(0.0,) * WIDTH, sd=(1.0,) * WIDTH),
+        normaliser=NormaliserRecord(mean=(0.0,) * WIDTH, sd=(1.0,) * WIDTH),
         provenance=PolicyProvenance(
             created="2026-11-15T12:00:00Z",
             versions={"realworthy": "0.1", "mujoco": "4.0"},

@@ -5,13 +5,15 @@ import pytest
 import torch
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.policies import Goal, Linear, Observer, Term, Turn, list_measured
+from realworthy.policies import Goal, Linear, Observer, SineCosine, Term, list_measured
 from tests.policies.examples import ACTION, ORIENTATION, TERMS, WIDTH, robot
 
 NAMES = (*list_measured(robot()), *ACTION.names, "command.forward", "goal.x", "goal.y")
 EVERY: tuple[Term, ...] = (
     *TERMS,
-    Turn(name="turn", signals=("hip.position", "foot.position"), history=2, clip=0.5),
+    SineCosine(
+        name="turn", signals=("hip.position", "foot.position"), history=2, clip=0.5
+    ),
     Goal(
         name="goal",
         signals=("hip.position", "knee.position", *ORIENTATION, "goal.x", "goal.y"),

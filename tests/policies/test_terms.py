@@ -6,7 +6,7 @@ import torch
 from scipy.spatial.transform import Rotation
 
 from realworthy.errors import RealworthyError
-from realworthy.policies import ActionMap, Goal, Gravity, Linear, Turn
+from realworthy.policies import ActionMap, Goal, Gravity, Linear, SineCosine
 from realworthy.policies.action import Bound
 from realworthy.policies.terms import list_signals
 from tests.policies.examples import ORIENTATION
@@ -36,7 +36,7 @@ def test_gravity_is_the_turned_direction_of_falling_whatever_the_length():
 
 
 def test_turn_gives_all_sines_then_all_cosines():
-    values = Turn(name="t", signals=("x", "y")).compute(np.array([0.5, 2.0]))
+    values = SineCosine(name="t", signals=("x", "y")).compute(np.array([0.5, 2.0]))
     expected = [np.sin(0.5), np.sin(2.0), np.cos(0.5), np.cos(2.0)]
     assert values == pytest.approx(expected)
 
@@ -68,7 +68,10 @@ def test_goal_is_seen_from_the_base_however_it_leans():
         ),
         (lambda: Gravity(name="g", signals=("x",)), "signals has 1 entries, not 4"),
         (lambda: Goal(name="g", signals=BASE), "signals has 6 entries, not 8 or 9"),
-        (lambda: Turn(name="t", signals=("x",), clip=0.0), "clip should be above zero"),
+        (
+            lambda: SineCosine(name="t", signals=("x",), clip=0.0),
+            "clip should be above zero",
+        ),
     ],
 )
 def test_terms_that_cannot_be_are_refused(build, said: str):
@@ -78,7 +81,7 @@ def test_terms_that_cannot_be_are_refused(build, said: str):
 
 def test_signals_are_listed_once_in_the_order_of_first_use():
     terms = (
-        Turn(name="t", signals=("b", "a")),
+        SineCosine(name="t", signals=("b", "a")),
         Linear(name="l", signals=("a", "c")),
     )
     assert list_signals(terms) == ("b", "a", "c")

@@ -6,7 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.realities import Interface, Noise, Reality, RealityFile, make_reality
+from realworthy.realities import (
+    Interface,
+    Reality,
+    RealityFile,
+    RealityNoise,
+    make_reality,
+)
 from realworthy.realities.effects import Effect
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.robots import Command, Robot, State
@@ -106,7 +112,7 @@ def make(tmp_path: Path) -> MakeReality:
         *effects: Effect,
         parameters: Mapping[str, float] | None = None,
         interface: Interface | None = None,
-        noise: Noise | None = None,
+        noise: RealityNoise | None = None,
         actuators: str = "",
         seed: int = 3,
         rate: float = 0.0,
@@ -123,7 +129,7 @@ def make(tmp_path: Path) -> MakeReality:
             parameters=dict(parameters or {}),
             effects=list(effects),
             interface=interface or Interface(),
-            noise=noise or Noise(),
+            noise=noise or RealityNoise(),
             rate=rate,
             timestep_factor=timestep_factor,
         )

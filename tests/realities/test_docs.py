@@ -10,8 +10,8 @@ import yaml
 from realworthy.realities import (
     EFFECTS,
     Interface,
-    Noise,
     RealityFile,
+    RealityNoise,
     StandIn,
     load_reality,
     reality_names,
@@ -61,7 +61,7 @@ def test_every_key_is_on_the_page():
     keys = set().union(*TREES)
     assert keys == set(RealityFile.__struct_fields__)
     noise = set().union(*(tree.get("noise", {}) for tree in TREES))
-    assert noise == set(Noise.__struct_fields__)
+    assert noise == set(RealityNoise.__struct_fields__)
 
 
 def test_every_shipped_reality_is_on_the_page():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from realworthy.realities import Noise
+from realworthy.realities import RealityNoise
 from realworthy.realities.effects import (
     Backlash,
     Cable,
@@ -145,7 +145,7 @@ def test_hysteresis_slips_at_its_torque(make: MakeReality):
 
 
 def test_process_noise_moves_worlds_apart_as_its_size_says(make: MakeReality):
-    worlds = RealityWorlds(make(rotor(), noise=Noise(process=0.5)), 3000)
+    worlds = RealityWorlds(make(rotor(), noise=RealityNoise(process=0.5)), 3000)
     worlds.step(np.zeros((3000, 1)), 4)
     speed = worlds.simulator.array("qvel")[:, 0].copy()
     assert speed.std() == pytest.approx(0.5 * PERIOD / INERTIA, rel=0.05)
@@ -155,7 +155,7 @@ def test_process_noise_moves_worlds_apart_as_its_size_says(make: MakeReality):
 
 
 def test_process_noise_repeats_by_seed_and_differs_by_trial(make: MakeReality):
-    reality = make(rotor(), noise=Noise(process=0.5))
+    reality = make(rotor(), noise=RealityNoise(process=0.5))
 
     def speeds(*, seed: int, trial: int, threads: int = 1) -> np.ndarray:
         worlds = RealityWorlds(reality, 5, seed=seed, thread_count=threads)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from realworthy.realities import Interface, Noise, Reality, RealityFile, StandIn
+from realworthy.realities import Interface, Reality, RealityFile, RealityNoise, StandIn
 from realworthy.realities.effects import (
     Backlash,
     Effect,
@@ -13,7 +13,7 @@ from realworthy.realities.effects import (
     SupplySag,
     ThermalFade,
 )
-from realworthy.realities.link import Link
+from realworthy.realities.link import ControlLink
 from realworthy.realities.reality import make_reality
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.robots import Command, State
@@ -22,7 +22,7 @@ from realworthy.twins.commands import describe_commands
 
 from .conftest import PAIR, SERVO, MakeReality, rotor
 
-NOISE = Noise(
+NOISE = RealityNoise(
     position=0.01,
     velocity=0.1,
     torque=0.05,
@@ -111,7 +111,7 @@ def swing(reality: Reality, count: int) -> np.ndarray:
 def test_a_world_reports_what_the_stand_in_of_its_trial_reports(build):
     reality, period = build(), 0.02
     worlds = RealityWorlds(reality, 2, thread_count=1)
-    link = Link(reality, worlds)
+    link = ControlLink(reality, worlds)
     robots = [StandIn(reality), StandIn(reality)]
     robots[1].connect()
     everywhere = np.arange(2)
@@ -142,9 +142,11 @@ def _join(state: State) -> np.ndarray:
     return np.concatenate([state.position, state.velocity, state.torque, state.others])
 
 
-def begin(reality: Reality, count: int, **start: object) -> tuple[RealityWorlds, Link]:
+def begin(
+    reality: Reality, count: int, **start: object
+) -> tuple[RealityWorlds, ControlLink]:
     worlds = RealityWorlds(reality, count, thread_count=1)
-    link, everywhere = Link(reality, worlds), np.arange(count)
+    link, everywhere = ControlLink(reality, worlds), np.arange(count)
     worlds.begin(everywhere, **start)  # type: ignore[arg-type]
     link.begin(everywhere)
     return worlds, link
@@ -198,9 +200,9 @@ def test_jitter_is_the_sd_of_the_time_between_samples(make: MakeReality):
 
 
 def test_equal_seeds_repeat_and_others_do_not(make: MakeReality):
-    reality = make(PAIR, noise=Noise(position=0.01, process=0.2))
+    reality = make(PAIR, noise=RealityNoise(position=0.01, process=0.2))
 
-    def play(link: Link) -> np.ndarray:
+    def play(link: ControlLink) -> np.ndarray:
         for _ in range(5):
             link.step(np.zeros((3, 2)), 4)
         return link.report()[:, [link.signals.index("left.position")]]
@@ -249,7 +251,7 @@ def test_a_world_that_begins_anew_is_cold_and_the_others_stay_warm(make: MakeRea
 
 
 def test_process_noise_does_not_repeat_when_one_world_begins_anew(make: MakeReality):
-    worlds, link = begin(make(rotor(), noise=Noise(process=0.5)), 2)
+    worlds, link = begin(make(rotor(), noise=RealityNoise(process=0.5)), 2)
     force = worlds.simulator.array("qfrc_applied")
     seen = []
     for _ in range(3):

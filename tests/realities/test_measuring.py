@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from realworthy.realities import Interface, Noise, StandIn
+from realworthy.realities import Interface, RealityNoise, StandIn
 from realworthy.realities.effects import Backlash, Quantisation, Slosh
 
 from .conftest import FLOATER, PAIR, SERVO, MakeReality, listen, rotor, stacked
 
-NOISE = Noise(position=0.01, velocity=0.2, torque=0.05)
+NOISE = RealityNoise(position=0.01, velocity=0.2, torque=0.05)
 
 
 def test_joint_noise_has_its_standard_deviation(make: MakeReality):
@@ -34,7 +34,7 @@ def test_noise_follows_units_and_not_what_is_true(make: MakeReality):
 
 
 def test_base_noise_has_its_standard_deviation(make: MakeReality):
-    noise = Noise(gyro=0.02, acceleration=0.3, orientation=0.01)
+    noise = RealityNoise(gyro=0.02, acceleration=0.3, orientation=0.01)
     robot = StandIn(make(FLOATER, noise=noise))
     measured = stacked(listen(robot, np.zeros((1500, 1))), "others")
     by_name = dict(zip(robot.info.other_signals, measured.T, strict=True))

@@ -7,8 +7,8 @@ import pytest
 from realworthy.errors import BadFile, RealworthyError, Unwritable
 from realworthy.realities import (
     Interface,
-    Noise,
     RealityFile,
+    RealityNoise,
     StandIn,
     load_reality,
     save_reality,
@@ -28,7 +28,7 @@ WHOLE = RealityFile(
         Contact(position=(0.5, 0.0, 0.3), size=(0.1, 0.1, 0.1)),
     ],
     interface=Interface(joint_sign=["joint"], encoder_offset={"joint": 0.03}),
-    noise=Noise(position=0.001, process=0.01),
+    noise=RealityNoise(position=0.001, process=0.01),
     rate=50.0,
     timestep_factor=0.5,
 )

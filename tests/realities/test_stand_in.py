@@ -5,7 +5,7 @@ import pytest
 
 from realworthy.deployment import play
 from realworthy.errors import RealworthyError
-from realworthy.realities import Interface, Noise, Reality, StandIn
+from realworthy.realities import Interface, Reality, RealityNoise, StandIn
 from realworthy.realities.effects import Stribeck, SupplySag, ThermalFade
 from realworthy.recordings import Recording
 from realworthy.robots import Command, Mode, Robot
@@ -53,7 +53,7 @@ def noisy(make: MakeReality, **parts: object) -> Reality:
         Stribeck(joint="hinge", static=0.1),
         ThermalFade(joint="hinge", time_constant=0.2, loss=0.3),
         SupplySag(loss=0.2),
-        noise=Noise(position=0.01, velocity=0.1, torque=0.1, process=0.2),
+        noise=RealityNoise(position=0.01, velocity=0.1, torque=0.1, process=0.2),
         interface=Interface(jitter=0.001, loss=0.1, stale_samples=0.1),
         parameters={"all.delay": 0.006, "hinge.action_noise": 0.01},
         **parts,

@@ -4,7 +4,13 @@ import pytest
 
 from realworthy import artefacts
 from realworthy.errors import BadFile
-from realworthy.recordings import Gains, Noise, Sidecar, SignalSource, load_sidecar
+from realworthy.recordings import (
+    Gains,
+    Sidecar,
+    SignalNoise,
+    SignalSource,
+    load_sidecar,
+)
 from realworthy.recordings.sidecar import from_json, overlay, sidecar_path, to_json
 
 FULL = Sidecar(
@@ -12,7 +18,7 @@ FULL = Sidecar(
     command_kind="torque",
     rate=200.0,
     gains={"joint": Gains(kp=12.5, kd=0.1)},
-    noise=Noise(position=1e-4),
+    noise=SignalNoise(position=1e-4),
     velocity_filter_hz=30.0,
     repeat_group="swing",
     mapping={"joint.position": SignalSource(source="q", sign=-1, delay=0.01)},

@@ -8,8 +8,8 @@ import pytest
 
 from realworthy.errors import BadFile, MissingFile, Unwritable
 from realworthy.residuals import (
-    Evidence,
     Residual,
+    ResidualEvidence,
     build_law,
     load_residual,
     save_residual,
@@ -20,7 +20,9 @@ from .examples import damper
 
 def test_a_saved_residual_gives_the_same_force(tmp_path: Path):
     path = tmp_path / "arm.residual.yaml"
-    evidence = Evidence(horizon=0.5, start_count=12, without=0.02, with_residual=0.01)
+    evidence = ResidualEvidence(
+        horizon=0.5, start_count=12, without=0.02, with_residual=0.01
+    )
     description = msgspec.structs.replace(damper().description, evidence=evidence)
     save_residual(path, Residual(description=description, ensemble=damper().ensemble))
     read = load_residual(path)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from realworthy.robots import Command, Mode, State, packets
-from realworthy.robots.packets import Flaw, Kind, Packet, decode, encode
+from realworthy.robots.packets import Flaw, Packet, PacketKind, decode, encode
 
 from .wires import INFO
 
 KEY = b"sixteen bytes at least"
-PACKET = Packet(Kind.COMMAND, 77, 5, 1.25, b"abc", 7.5, 0.25)
+PACKET = Packet(PacketKind.COMMAND, 77, 5, 1.25, b"abc", 7.5, 0.25)
 
 
 def test_the_bytes_are_those_that_the_page_says():
@@ -89,12 +89,12 @@ def test_states_there_and_back_also_with_nan(mode: Mode):
         sent_after=20.25,
     )
     payload = packets.pack_state(state, 4)
-    packet = Packet(Kind.STATE, 1, 9, 88.0, payload, echo=20.0, held=0.25)
+    packet = Packet(PacketKind.STATE, 1, 9, 88.0, payload, echo=20.0, held=0.25)
     found = packets.unpack_state(packet, INFO, 20.5)
     assert isinstance(found, State)
     for name in State.__slots__:
         np.testing.assert_equal(getattr(found, name), getattr(state, name))
-    short = Packet(Kind.STATE, 1, 9, 3.5, packet.payload[:-8])
+    short = Packet(PacketKind.STATE, 1, 9, 3.5, packet.payload[:-8])
     assert packets.unpack_state(short, INFO, 20.5) is Flaw.PAYLOAD
 
 
@@ -115,7 +115,7 @@ def test_states_there_and_back_also_with_nan(mode: Mode):
 def test_when_a_packet_was_sent_is_bounded_by_our_own_clock(
     echo: float, held: float, bound: float | None
 ):
-    packet = Packet(Kind.COMMAND, 1, 1, 1e9, b"", echo, held)
+    packet = Packet(PacketKind.COMMAND, 1, 1, 1e9, b"", echo, held)
     assert packet.bound_sending(12.0) == bound
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from realworthy.robots import Command, Mode, State, packets
-from realworthy.robots.packets import Flaw, Kind, Packet, decode, encode
+from realworthy.robots.packets import Flaw, Packet, PacketKind, decode, encode
 from realworthy.robots.server import RobotServer, ServerSettings
 
 from .wires import Memory, Obedient
@@ -27,17 +27,17 @@ class Bench:
 
     def greet(self, address: object) -> tuple[int, bytes | None]:
         """HELLO; the session and its key."""
-        hello = Packet(Kind.HELLO, 0, 1, 0.0, NONCE)
+        hello = Packet(PacketKind.HELLO, 0, 1, 0.0, NONCE)
         self.server.handle(encode(hello, self.key), address, 0.0)
         answer = decode(self.link.sent[-1][0], self.key)
         assert isinstance(answer, Packet)
-        assert answer.kind is Kind.DESCRIPTION
+        assert answer.kind is PacketKind.DESCRIPTION
         theirs = answer.payload[:16]
         return answer.session, packets.derive_key(self.key, NONCE, theirs)
 
     def make(
         self,
-        kind: Kind,
+        kind: PacketKind,
         sequence: int,
         payload: bytes = b"",
         *,
@@ -52,13 +52,13 @@ class Bench:
         self, sequence: int, *values: float, echo: float = 0.0, held: float = 0.0
     ) -> bytes:
         payload = packets.pack_command(Command(sequence=0, values=np.array(values)))
-        return self.make(Kind.COMMAND, sequence, payload, echo=echo, held=held)
+        return self.make(PacketKind.COMMAND, sequence, payload, echo=echo, held=held)
 
     def give(self, data: bytes, address: object = HERE, now: float = 0.0) -> None:
         self.server.handle(data, address, now)  # pyright: ignore
 
     def connect(self, *, reset: bool = False) -> None:
-        self.give(self.make(Kind.CONNECT, 1, b"\1" if reset else b"\0"))
+        self.give(self.make(PacketKind.CONNECT, 1, b"\1" if reset else b"\0"))
 
 
 def test_a_commander_connects_and_is_obeyed():
@@ -86,7 +86,11 @@ def test_nothing_wrong_changes_anything(key: bytes | None):
     bench.give(good)
     before = list(bench.robot.calls)
     wrong = {
-        Flaw.REPLAYED: [good, bench.command(9, 1.0, 1.0), bench.make(Kind.DAMP, 10)],
+        Flaw.REPLAYED: [
+            good,
+            bench.command(9, 1.0, 1.0),
+            bench.make(PacketKind.DAMP, 10),
+        ],
         Flaw.SIZE: [b"", b"x", good[:-1], good + b"x", b"\0" * 70_000],
         Flaw.CRC: [_flip(good, 40)],
         Flaw.VERSION: [_flip(good, 4)],
@@ -96,9 +100,9 @@ def test_nothing_wrong_changes_anything(key: bytes | None):
             bench.command(11, 0.5, 0.5, 0.5),
             bench.command(11, float("nan"), 0.0),
             bench.command(11, float("inf"), 0.0),
-            bench.make(Kind.STOP, 11, b"x"),
+            bench.make(PacketKind.STOP, 11, b"x"),
         ],
-        Flaw.KIND: [bench.make(Kind.STATE, 11), bench.make(Kind.HELLO, 11)],
+        Flaw.KIND: [bench.make(PacketKind.STATE, 11), bench.make(PacketKind.HELLO, 11)],
     }
     for flaw, cases in wrong.items():
         for data in cases:
@@ -115,24 +119,24 @@ def test_somebody_else_is_not_obeyed_even_with_the_commanders_packets():
     bench = Bench()
     bench.connect()
     bench.give(bench.command(2, 0.5, -0.5))
-    for kind in (Kind.DAMP, Kind.STOP, Kind.CLOSE):
+    for kind in (PacketKind.DAMP, PacketKind.STOP, PacketKind.CLOSE):
         bench.give(bench.make(kind, 3), THERE)
     bench.give(bench.command(4, 0.9, 0.9), THERE)
     assert bench.robot.calls == ["connect", "write"]
     assert sum(bench.server.flaws.values()) == 4
     # A session of their own does not help: the robot is taken.
     bench.session, bench.session_key = bench.greet(THERE)
-    bench.give(bench.make(Kind.CONNECT, 1, b"\0"), THERE)
+    bench.give(bench.make(PacketKind.CONNECT, 1, b"\0"), THERE)
     answer = decode(bench.link.sent[-1][0], bench.session_key)
     assert isinstance(answer, Packet)
-    assert (answer.kind, answer.payload) == (Kind.REFUSED, b"busy")
+    assert (answer.kind, answer.payload) == (PacketKind.REFUSED, b"busy")
     assert bench.robot.calls == ["connect", "write"]
 
 
 def test_without_the_key_nobody_commands():
     bench = Bench()
     for key in (None, b"another key, long enough"):
-        hello = encode(Packet(Kind.HELLO, 0, 1, 0.0, NONCE), key)
+        hello = encode(Packet(PacketKind.HELLO, 0, 1, 0.0, NONCE), key)
         count = len(bench.link.sent)
         bench.give(hello, THERE)
         assert len(bench.link.sent) == count  # not even an answer
@@ -142,10 +146,10 @@ def test_without_the_key_nobody_commands():
 def test_a_whole_session_replayed_later_commands_nothing():
     """Recorded from the wire, byte for byte, and sent again from the same address."""
     bench = Bench()
-    hello = encode(Packet(Kind.HELLO, 0, 1, 0.0, NONCE), KEY)
-    taped = [hello, bench.make(Kind.CONNECT, 1, b"\0")]
+    hello = encode(Packet(PacketKind.HELLO, 0, 1, 0.0, NONCE), KEY)
+    taped = [hello, bench.make(PacketKind.CONNECT, 1, b"\0")]
     taped += [bench.command(k, 0.1 * k, 0.0) for k in range(2, 6)]
-    taped.append(bench.make(Kind.CLOSE, 6))
+    taped.append(bench.make(PacketKind.CLOSE, 6))
     bench.connect()
     for data in taped[2:]:
         bench.give(data)
@@ -177,7 +181,7 @@ def test_signs_of_life_are_not_commands():
     bench = Bench()
     bench.connect()
     bench.give(bench.command(2, 0.5, 0.5, echo=1.0), now=1.0)
-    bench.give(bench.make(Kind.DAMP, 3), now=1.05)
+    bench.give(bench.make(PacketKind.DAMP, 3), now=1.05)
     assert bench.robot.mode is Mode.DAMP
 
 
@@ -203,7 +207,9 @@ def test_commands_that_waited_in_a_queue_are_not_obeyed():
         bench.give(bench.command(k, 0.9, 0.9, echo=1 + 0.01 * k), now=4.0)
     assert bench.robot.values == pytest.approx([0.1, 0.1])
     assert bench.server.flaws == {Flaw.LATE: 5}
-    bench.give(bench.make(Kind.DAMP, 15, echo=1.15), now=4.0)  # braking is never late
+    bench.give(
+        bench.make(PacketKind.DAMP, 15, echo=1.15), now=4.0
+    )  # braking is never late
     assert bench.robot.mode is Mode.DAMP
     for bad in (float("nan"), float("inf"), float("-inf"), 5.0):
         bench.give(bench.command(16, 0.9, 0.9, echo=bad), now=4.0)
@@ -235,10 +241,10 @@ def test_a_delay_that_creeps_up_is_seen_however_slowly():
     for k in range(1, 30_000):
         sent = 0.02 * k
         late = 0.0009 * sent
-        before = bench.server.used[Kind.COMMAND]
+        before = bench.server.used[PacketKind.COMMAND]
         data = bench.command(k + 1, 0.1, 0.1, echo=sent - 0.002, held=0.002)
         bench.give(data, now=sent + late)
-        if bench.server.used[Kind.COMMAND] > before:
+        if bench.server.used[PacketKind.COMMAND] > before:
             obeyed_until = late
     assert obeyed_until == pytest.approx(0.1, abs=1e-3)
 
@@ -279,20 +285,20 @@ def test_a_stop_is_latched_for_a_thousand_commands_and_for_the_next_commander():
     bench = Bench()
     bench.connect()
     bench.give(bench.command(2, 0.5, 0.5))
-    bench.give(bench.make(Kind.STOP, 3))
+    bench.give(bench.make(PacketKind.STOP, 3))
     calls = list(bench.robot.calls)
     for k in range(4, 1004):
         bench.give(bench.command(k, 0.9, 0.9))
     assert bench.robot.calls == calls
     assert bench.server.mode is Mode.STOPPED
-    bench.give(bench.make(Kind.CLOSE, 2000))
+    bench.give(bench.make(PacketKind.CLOSE, 2000))
     bench.session, bench.session_key = bench.greet(THERE)
-    bench.give(bench.make(Kind.CONNECT, 1, b"\0"), THERE)
+    bench.give(bench.make(PacketKind.CONNECT, 1, b"\0"), THERE)
     answer = decode(bench.link.sent[-1][0], bench.session_key)
     assert isinstance(answer, Packet)
-    assert (answer.kind, answer.payload) == (Kind.REFUSED, b"stopped")
+    assert (answer.kind, answer.payload) == (PacketKind.REFUSED, b"stopped")
     assert bench.server.mode is Mode.STOPPED
-    bench.give(bench.make(Kind.CONNECT, 2, b"\1"), THERE)  # a person said so
+    bench.give(bench.make(PacketKind.CONNECT, 2, b"\1"), THERE)  # a person said so
     assert bench.server.mode is Mode.DAMP
     assert bench.robot.calls[-1] == "connect"
 
@@ -307,7 +313,7 @@ def test_a_silent_commander_loses_the_robot_to_another():
     bench.give(bench.command(2, 0.5, 0.5, echo=1.2), now=1.2)
     assert bench.robot.calls == ["connect", "damp"]
     bench.session, bench.session_key = bench.greet(THERE)
-    bench.give(bench.make(Kind.CONNECT, 1, b"\0"), THERE, now=1.3)
+    bench.give(bench.make(PacketKind.CONNECT, 1, b"\0"), THERE, now=1.3)
     assert bench.server.has_peer
 
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
-from realworthy.robots.link import Link
+from realworthy.robots.link import PacketLink
 from realworthy.robots.server import RobotServer, ServerSettings
 from realworthy.robots.udp import UdpLink
 
@@ -146,7 +146,7 @@ class Scripted(Robot):
         )
 
 
-class Memory(Link):
+class Memory(PacketLink):
     """Keeps what is sent; gives what a test puts in."""
 
     def __init__(self) -> None:

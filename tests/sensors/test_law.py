@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from realworthy.errors import UnknownParameter
-from realworthy.sensors import BadSensor, Draws, Law, Sensor, build_law
+from realworthy.sensors import BadSensor, Sensor, SensorDraws, SensorLaw, build_law
 
 TIMESTEP = 0.001
 
@@ -30,7 +30,7 @@ def read(
     state = law.prime(law.initial_state(worlds, ones), signal[0] * ones)
     readings = []
     for value in signal:
-        draws = Draws(random.normal(size=worlds), random.random(worlds))
+        draws = SensorDraws(random.normal(size=worlds), random.random(worlds))
         reading, state = law.measure(value * ones, parameters or {}, draws, state)
         readings.append(reading)
     return np.array(readings)
@@ -44,7 +44,7 @@ def test_an_ideal_sensor_reads_the_truth(random_signal: np.ndarray):
 def test_scale_then_bias_then_noise():
     law = build_law(Sensor(signal="a", scale=1.1, bias=0.5, noise=0.2), timestep=1.0)
     state = law.initial_state(2, np.zeros(2))
-    draws = Draws(np.array([1.0, -2.0]), np.ones(2))
+    draws = SensorDraws(np.array([1.0, -2.0]), np.ones(2))
     reading, _ = law.measure(np.array([3.0, 3.0]), {}, draws, state)
     assert reading == pytest.approx([3.3 + 0.5 + 0.2, 3.3 + 0.5 - 0.4])
 
@@ -117,7 +117,7 @@ def test_priming_some_worlds_leaves_the_others():
     law = build_law(Sensor(signal="a", delay=0.002), timestep=TIMESTEP)
     state = law.initial_state(2, np.zeros(2))
     state = law.prime(state, np.full(2, 7.0), worlds=np.array([True, False]))
-    draws = Draws(np.zeros(2), np.ones(2))
+    draws = SensorDraws(np.zeros(2), np.ones(2))
     reading, _ = law.measure(np.full(2, 9.0), {}, draws, state)
     assert reading.tolist() == [7.0, 0.0]
 
@@ -139,7 +139,9 @@ def test_numpy_and_torch_agree_and_keep_precision_and_device():
         law, random = build_law(FULL, timestep=TIMESTEP), np.random.default_rng(1)
         state, readings = law.initial_state(5, convert(np.zeros(5))), []
         for _ in range(30):
-            draws = Draws(convert(random.normal(size=5)), convert(random.random(5)))
+            draws = SensorDraws(
+                convert(random.normal(size=5)), convert(random.random(5))
+            )
             truth = convert(random.normal(size=5))
             reading, state = law.measure(truth, {}, draws, state)
             readings.append(reading)
@@ -158,9 +160,12 @@ def test_numpy_and_torch_agree_and_keep_precision_and_device():
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_arguments_stay_as_they_were(seed: int):
-    law: Law = build_law(FULL, timestep=TIMESTEP)
+    law: SensorLaw = build_law(FULL, timestep=TIMESTEP)
     random = np.random.default_rng(seed)
-    true, draws = random.normal(size=4), Draws(random.normal(size=4), random.random(4))
+    true, draws = (
+        random.normal(size=4),
+        SensorDraws(random.normal(size=4), random.random(4)),
+    )
     parameters = {"bias": random.normal(size=4)}
     state = law.prime(law.initial_state(4, true), true)
     before = copy.deepcopy((true, parameters, draws, state))

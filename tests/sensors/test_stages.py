@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from realworthy.sensors import Draws, Sensor, build_law
+from realworthy.sensors import Sensor, SensorDraws, build_law
 from realworthy.sensors.stages import (
     compute_reading,
     fill,
@@ -47,11 +47,11 @@ def test_the_order_of_effects():
     state = law.prime(law.initial_state(1, np.zeros(1)), np.zeros(1))
     read = []
     for true, n, u in ((4.0, 1.0, 0.9), (8.0, -2.0, 0.9), (8.0, 1.0, 0.1)):
-        draws = Draws(np.array([n]), np.array([u]))
+        draws = SensorDraws(np.array([n]), np.array([u]))
         reading, state = law.measure(np.array([true]), {}, draws, state)
         read.append(float(reading[0]))
     assert read == [1.0, 5.0, 5.0]
-    draws = Draws(np.array([1.0]), np.array([0.9]))
+    draws = SensorDraws(np.array([1.0]), np.array([0.9]))
     reading, _ = law.measure(np.array([8.0]), {}, draws, state)
     assert reading.tolist() == [14.0]  # 2 (5 + 1.5) + 1 + 0.1
 

@@ -6,12 +6,12 @@ import pytest
 from realworthy.parameters import Uniform
 from realworthy.parameters.processes import Jump, Sag
 from realworthy.simulators import MujocoCpu
-from realworthy.simulators.unsteady import Unsteady
+from realworthy.simulators.unsteady import ChangingParameters
 from realworthy.twins import bind, load_twin
 
 
 @pytest.fixture
-def worlds() -> Unsteady:
+def worlds() -> ChangingParameters:
     twin = load_twin("pendulum")
     space = twin.space.select(["pendulum.mass", "all.torque_limit"])
     simulator = MujocoCpu(bind(twin, space), 50)
@@ -19,10 +19,12 @@ def worlds() -> Unsteady:
         Jump("pendulum.mass", 5.0, Uniform(1.0, 2.0)),
         Sag("all.torque_limit", 0.5, 0.1),
     ]
-    return Unsteady(simulator, processes, seed=3)
+    return ChangingParameters(simulator, processes, seed=3)
 
 
-def test_a_payload_that_jumps_reaches_the_model_and_its_constants(worlds: Unsteady):
+def test_a_payload_that_jumps_reaches_the_model_and_its_constants(
+    worlds: ChangingParameters,
+):
     worlds.write([0.676, 1.0])
     worlds.reset()
     for _ in range(50):
@@ -34,7 +36,7 @@ def test_a_payload_that_jumps_reaches_the_model_and_its_constants(worlds: Unstea
     np.testing.assert_allclose(worlds.field("body_subtreemass")[:, 1], mass)
 
 
-def test_a_sagging_supply_weakens_every_motor(worlds: Unsteady):
+def test_a_sagging_supply_weakens_every_motor(worlds: ChangingParameters):
     worlds.write([0.676, 1.0])
     worlds.reset()
     for _ in range(50):
@@ -44,7 +46,7 @@ def test_a_sagging_supply_weakens_every_motor(worlds: Unsteady):
     np.testing.assert_allclose(limit, 12 * left, rtol=1e-9)
 
 
-def test_a_reset_begins_again_at_the_sample_of_the_episode(worlds: Unsteady):
+def test_a_reset_begins_again_at_the_sample_of_the_episode(worlds: ChangingParameters):
     worlds.write([0.7, 1.0])
     for _ in range(50):
         worlds.step(np.zeros((50, 1)))
@@ -59,7 +61,7 @@ def test_command_noise_is_each_worlds_own_and_repeats_by_seed():
     bound = bind(twin, twin.space.select(["all.action_noise"]))
 
     def run() -> np.ndarray:
-        worlds = Unsteady(MujocoCpu(bound, 200), [], seed=5)
+        worlds = ChangingParameters(MujocoCpu(bound, 200), [], seed=5)
         worlds.write(np.repeat([[0.0], [0.5]], 100, axis=0))
         worlds.reset()
         worlds.step(np.full((200, 1), 1.0))

@@ -14,9 +14,9 @@ from realworthy.policies.observer import Observer
 from realworthy.realities import (
     Effect,
     Interface,
-    Noise,
     Reality,
     RealityFile,
+    RealityNoise,
     StandIn,
     load_reality,
     make_reality,
@@ -54,7 +54,7 @@ def describe(
     *effects: Effect,
     parameters: Mapping[str, float] | None = None,
     interface: Interface | None = None,
-    noise: Noise | None = None,
+    noise: RealityNoise | None = None,
     timestep_factor: float = 1.0,
 ) -> Reality:
     file = RealityFile(
@@ -63,7 +63,7 @@ def describe(
         effects=list(effects),
         parameters=dict(parameters or {}),
         interface=interface or Interface(),
-        noise=noise or Noise(),
+        noise=noise or RealityNoise(),
         timestep_factor=timestep_factor,
     )
     return make_reality("test", file)
@@ -242,7 +242,7 @@ def test_bodies_and_sites_keep_their_places_when_liquid_is_added():
 
 
 def test_worlds_differ_in_noise_and_repeat_with_their_seed():
-    reality = describe("cartpole", noise=Noise(position=0.01, velocity=0.1))
+    reality = describe("cartpole", noise=RealityNoise(position=0.01, velocity=0.1))
     numbers = np.zeros(4, dtype=np.intp)  # so that all start alike
 
     def play(worlds: TaskWorlds) -> tuple[Tensor, Tensor]:
@@ -266,7 +266,7 @@ def test_worlds_differ_in_noise_and_repeat_with_their_seed():
 
 
 def test_measurement_noise_is_the_reality_s_and_not_the_task_s():
-    reality = describe("cartpole", noise=Noise(position=0.02))
+    reality = describe("cartpole", noise=RealityNoise(position=0.02))
     worlds = build_real_worlds(CartpoleBalance, reality, 2000)
     step = worlds.step(torch.zeros(2000, 1))
     error = step.observations["policy"] - step.observations["truth"][:, :6]

@@ -30,8 +30,8 @@ from realworthy.parameters.tables import (
     PENG_2018,
     RMA_A1,
     TABLES,
+    PublishedTable,
     Row,
-    Table,
     Whose,
 )
 from realworthy.simulators import MujocoCpu
@@ -141,7 +141,7 @@ def test_objects_are_not_links() -> None:
 
 
 def test_ranges_are_cut_where_a_parameter_ends(pendulum: Twin) -> None:
-    table = Table(
+    table = PublishedTable(
         source="",
         rows=(
             Row("delay", 0.05, 0.3, whose=Whose.ALL),
@@ -244,7 +244,7 @@ def test_a_factor_for_all_multiplies_the_pristine_model_after_a_hundred_resets(
     quadruped: Twin,
 ) -> None:
     row = Row("mass", 0.25, 4.0, Operation.SCALE, Whose.ALL)
-    table = Table(source="", rows=(row,))
+    table = PublishedTable(source="", rows=(row,))
     belief = belief_of(apply_table(table, quadruped))
     assert belief.marginals == {"all.mass": LogUniform(0.25, 4.0)}
     assert belief.space["all.mass"].binding.operation is Operation.SCALE

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from realworthy.twins.inspection import Datasheet, Finding, inspect
+from realworthy.twins.inspection import Datasheet, ModelFinding, inspect
 from tests.conftest import SHARED, find_shared
 
 BUILTIN = Path(__file__).parents[2] / "src" / "realworthy" / "twins" / "builtin"
@@ -58,11 +58,11 @@ def build(
         </mujoco>""")
 
 
-def find(model: mujoco.MjModel, check: str, **more) -> list[Finding]:
+def find(model: mujoco.MjModel, check: str, **more) -> list[ModelFinding]:
     return [f for f in inspect(model, **more).findings if f.check == check]
 
 
-def find_one(model: mujoco.MjModel, check: str, **more) -> Finding:
+def find_one(model: mujoco.MjModel, check: str, **more) -> ModelFinding:
     found = find(model, check, **more)
     assert len(found) == 1, inspect(model, **more).findings
     return found[0]

@@ -34,7 +34,7 @@ from realworthy.twins import (
     load_twin,
     save_twin,
 )
-from realworthy.twins.twin import Evidence
+from realworthy.twins.twin import RecordingEvidence
 
 FIELDS = (
     *("body_mass", "body_ipos", "body_inertia", "dof_damping", "dof_frictionloss"),
@@ -293,7 +293,7 @@ def test_belief_and_provenance_are_kept(arm: Twin, tmp_path: Path):
         parent="test_arm.xml",
         created="2026-11-15T10:00:00Z",
         versions={"realworthy": "0.1", "mujoco": "4.0"},
-        recordings=[Evidence("run.csv", "ab" * 32)],
+        recordings=[RecordingEvidence("run.csv", "ab" * 32)],
         notes="held out: monday",
     )
     twin = arm.with_belief(belief, provenance)

@@ -37,7 +37,7 @@ from realworthy.actuators.friction import (
     compute_friction,
 )
 from realworthy.actuators.kinds import KINDS, BadActuator, compute_box
-from realworthy.actuators.law import Law, Output, build_law
+from realworthy.actuators.law import ActuatorLaw, ActuatorOutput, build_law
 from realworthy.actuators.motors import (
     Motor,
     MotorDc,
@@ -52,6 +52,8 @@ __all__ = [
     "KINDS",
     "SERVOS",
     "Actuator",
+    "ActuatorLaw",
+    "ActuatorOutput",
     "Array",
     "BadActuator",
     "Bench",
@@ -75,13 +77,11 @@ __all__ = [
     "FrictionM5",
     "FrictionM6",
     "Interpolation",
-    "Law",
     "Motor",
     "MotorDc",
     "MotorIdeal",
     "MotorNetwork",
     "MotorTorqueSpeed",
-    "Output",
     "State",
     "Thermal",
     "anydrive_v3",

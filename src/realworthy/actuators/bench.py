@@ -13,7 +13,7 @@ import numpy as np
 
 from realworthy.actuators.friction import apply_friction
 from realworthy.actuators.kinds import BadActuator
-from realworthy.actuators.law import Law
+from realworthy.actuators.law import ActuatorLaw
 
 
 @dataclass(kw_only=True, frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BenchTrace:
 
 
 def simulate_bench(
-    law: Law,
+    law: ActuatorLaw,
     bench: Bench,
     command: np.ndarray,
     *,

@@ -18,18 +18,18 @@ from typing import Literal, TypeAlias
 import array_api_compat as api
 
 from realworthy.actuators.arrays import Array, Numbers, State, clamp
-from realworthy.actuators.kinds import Stage
+from realworthy.actuators.kinds import ActuatorStage
 
 CommandKind = Literal["position", "velocity", "torque", "voltage"]
 Asks = Literal["torque", "duty", "goal"]
 """The quantity that a controller hands to the motor: [N·m], [1] or [rad]."""
 
 
-class ControllerTorque(Stage, frozen=True, kw_only=True, tag="torque"):
+class ControllerTorque(ActuatorStage, frozen=True, kw_only=True, tag="torque"):
     """Torque in, torque out."""
 
 
-class ControllerPosition(Stage, frozen=True, kw_only=True, tag="position"):
+class ControllerPosition(ActuatorStage, frozen=True, kw_only=True, tag="position"):
     """PD around a commanded position."""
 
     kp: float
@@ -37,7 +37,7 @@ class ControllerPosition(Stage, frozen=True, kw_only=True, tag="position"):
     velocity_filter: float | None = None
 
 
-class ControllerVelocity(Stage, frozen=True, kw_only=True, tag="velocity"):
+class ControllerVelocity(ActuatorStage, frozen=True, kw_only=True, tag="velocity"):
     """Proportional control of velocity."""
 
     kd: float
@@ -45,7 +45,7 @@ class ControllerVelocity(Stage, frozen=True, kw_only=True, tag="velocity"):
 
 
 class ControllerPositionVelocity(
-    Stage, frozen=True, kw_only=True, tag="position_velocity"
+    ActuatorStage, frozen=True, kw_only=True, tag="position_velocity"
 ):
     """PD around a commanded position and velocity, with torque if `feed_forward`."""
 
@@ -55,7 +55,7 @@ class ControllerPositionVelocity(
     feed_forward: bool = False
 
 
-class ControllerDuty(Stage, frozen=True, kw_only=True, tag="duty"):
+class ControllerDuty(ActuatorStage, frozen=True, kw_only=True, tag="duty"):
     """Proportional firmware of a hobby servo; needs a motor fed by voltage."""
 
     duty_gain: float
@@ -63,13 +63,13 @@ class ControllerDuty(Stage, frozen=True, kw_only=True, tag="duty"):
     max_duty: float = 1.0
 
 
-class ControllerVoltage(Stage, frozen=True, kw_only=True, tag="voltage"):
+class ControllerVoltage(ActuatorStage, frozen=True, kw_only=True, tag="voltage"):
     """Voltage in; needs a motor fed by voltage."""
 
     max_duty: float = 1.0
 
 
-class ControllerGoal(Stage, frozen=True, kw_only=True, tag="goal"):
+class ControllerGoal(ActuatorStage, frozen=True, kw_only=True, tag="goal"):
     """No law of its own: a network motor gets the goal position."""
 
 

@@ -19,19 +19,19 @@ from typing import TypeAlias
 import array_api_compat as api
 
 from realworthy.actuators.arrays import Array, Numbers, clamp
-from realworthy.actuators.kinds import Stage
+from realworthy.actuators.kinds import ActuatorStage
 
 _FASTEST = 1e3  # times the Stribeck velocity: σ is zero long before, powers stay finite
 
 
-class FrictionM1(Stage, frozen=True, kw_only=True, tag="m1"):
+class FrictionM1(ActuatorStage, frozen=True, kw_only=True, tag="m1"):
     """Coulomb and viscous."""
 
     coulomb_friction: float = 0.0
     damping: float = 0.0
 
 
-class FrictionM2(Stage, frozen=True, kw_only=True, tag="m2"):
+class FrictionM2(ActuatorStage, frozen=True, kw_only=True, tag="m2"):
     """M1 and Stribeck: more friction near rest."""
 
     coulomb_friction: float = 0.0
@@ -41,7 +41,7 @@ class FrictionM2(Stage, frozen=True, kw_only=True, tag="m2"):
     stribeck_exponent: float = 1.35
 
 
-class FrictionM3(Stage, frozen=True, kw_only=True, tag="m3"):
+class FrictionM3(ActuatorStage, frozen=True, kw_only=True, tag="m3"):
     """M1 and a share of the torque through the gearbox."""
 
     coulomb_friction: float = 0.0
@@ -49,7 +49,7 @@ class FrictionM3(Stage, frozen=True, kw_only=True, tag="m3"):
     load_friction: float = 0.0
 
 
-class FrictionM4(Stage, frozen=True, kw_only=True, tag="m4"):
+class FrictionM4(ActuatorStage, frozen=True, kw_only=True, tag="m4"):
     """M2 and M3, the share of the torque being larger near rest."""
 
     coulomb_friction: float = 0.0
@@ -61,7 +61,7 @@ class FrictionM4(Stage, frozen=True, kw_only=True, tag="m4"):
     stribeck_load_friction: float = 0.0
 
 
-class FrictionM5(Stage, frozen=True, kw_only=True, tag="m5"):
+class FrictionM5(ActuatorStage, frozen=True, kw_only=True, tag="m5"):
     """M4 with one share of motor and one of external torque: drive and back-drive."""
 
     coulomb_friction: float = 0.0
@@ -75,7 +75,7 @@ class FrictionM5(Stage, frozen=True, kw_only=True, tag="m5"):
     stribeck_load_friction_external: float = 0.0
 
 
-class FrictionM6(Stage, frozen=True, kw_only=True, tag="m6"):
+class FrictionM6(ActuatorStage, frozen=True, kw_only=True, tag="m6"):
     """M5 and terms quadratic in the weaker of two opposing torques."""
 
     coulomb_friction: float = 0.0

@@ -70,7 +70,9 @@ KINDS: dict[str, Kind] = {
 }
 
 
-class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+class ActuatorStage(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"
+):
     """One stage of the pipeline as a file describes it; abstract."""
 
     def __post_init__(self) -> None:

@@ -34,13 +34,13 @@ from realworthy.actuators.motors import (
     drive_dc,
     limit_torque_speed,
 )
-from realworthy.actuators.network import MotorNetwork, Network
+from realworthy.actuators.network import DriveWeights, MotorNetwork
 from realworthy.errors import UnknownParameter
 
 _NOT_IN_LAW = ("armature", "backlash")
 
 
-class Output(NamedTuple):
+class ActuatorOutput(NamedTuple):
     """What one substep of an actuator yields."""
 
     torque: Array
@@ -53,7 +53,7 @@ class Output(NamedTuple):
 
 
 @final
-class Law:
+class ActuatorLaw:
     """Runs an `Actuator` at a fixed timestep; made by `build_law`."""
 
     def __init__(self, actuator: Actuator, *, timestep: float, folder: Path) -> None:
@@ -72,9 +72,11 @@ class Law:
             interpolation=actuator.interpolation,
         )
         self._asks: Asks = get_asks(actuator.controller)
-        self._network: Network | None = None
+        self._network: DriveWeights | None = None
         if isinstance(actuator.motor, MotorNetwork):
-            self._network = Network(actuator.motor, timestep=timestep, folder=folder)
+            self._network = DriveWeights(
+                actuator.motor, timestep=timestep, folder=folder
+            )
         self._nominal: dict[object, dict[str, Array]] = {}
 
     @property
@@ -130,7 +132,7 @@ class Law:
         state: State,
         *,
         powered: Array | None = None,
-    ) -> Output:
+    ) -> ActuatorOutput:
         """Torque and friction budget for the coming timestep.
 
         `command` is (worlds, inputs) as sent now, `position` and `velocity` (worlds,)
@@ -162,7 +164,7 @@ class Law:
         else:
             friction = compute_friction(numbers, torque, load, velocity)
         updates |= slewed | filtered | remembered
-        return Output(torque, friction, updates, current)
+        return ActuatorOutput(torque, friction, updates, current)
 
     def check_parameters(self, parameters: Mapping[str, Array]) -> None:
         """Raises for a kind that this law lacks, or a number that no world may have."""
@@ -246,7 +248,9 @@ class Law:
         return dict(self._nominal[key])
 
 
-def build_law(actuator: Actuator, *, timestep: float, folder: Path | str = ".") -> Law:
+def build_law(
+    actuator: Actuator, *, timestep: float, folder: Path | str = "."
+) -> ActuatorLaw:
     """The law of `actuator` at a physics timestep [s].
 
     `folder` is where a network's file is looked for: that of the twin file.
@@ -255,4 +259,4 @@ def build_law(actuator: Actuator, *, timestep: float, folder: Path | str = ".") 
         raise BadActuator(
             f"timestep is {timestep:g} s.", hint="It must be between 0 and 1 s."
         )
-    return Law(actuator, timestep=timestep, folder=Path(folder))
+    return ActuatorLaw(actuator, timestep=timestep, folder=Path(folder))

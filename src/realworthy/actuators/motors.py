@@ -23,15 +23,15 @@ import msgspec
 
 from realworthy.actuators.arrays import Array, Numbers, State, clamp
 from realworthy.actuators.controllers import Asks
-from realworthy.actuators.kinds import BadActuator, Stage
+from realworthy.actuators.kinds import ActuatorStage, BadActuator
 from realworthy.actuators.network import MotorNetwork
 
 
-class MotorIdeal(Stage, frozen=True, kw_only=True, tag="ideal"):
+class MotorIdeal(ActuatorStage, frozen=True, kw_only=True, tag="ideal"):
     """Delivers the torque asked for."""
 
 
-class MotorTorqueSpeed(Stage, frozen=True, kw_only=True, tag="torque_speed"):
+class MotorTorqueSpeed(ActuatorStage, frozen=True, kw_only=True, tag="torque_speed"):
     """The line of a datasheet: |τ| ≤ τ_stall (1 − ω sgn τ / ω_0), at most τ_stall.
 
     Braking, the motor can give its whole stall torque at any speed.
@@ -57,7 +57,7 @@ class Thermal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The current limit falls linearly to zero between these two."""
 
 
-class MotorDc(Stage, frozen=True, kw_only=True, tag="dc"):
+class MotorDc(ActuatorStage, frozen=True, kw_only=True, tag="dc"):
     """Brushed motor, or a brushless one in its q axis."""
 
     torque_constant: float

@@ -16,14 +16,14 @@ import array_api_compat as api
 import numpy as np
 
 from realworthy.actuators.arrays import Array, State, constant, select, shift_in, zeros
-from realworthy.actuators.kinds import BadActuator, Stage
+from realworthy.actuators.kinds import ActuatorStage, BadActuator
 from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 
 Activation = Literal["softsign", "elu", "relu", "tanh"]
 
 
-class MotorNetwork(Stage, frozen=True, kw_only=True, tag="network"):
+class MotorNetwork(ActuatorStage, frozen=True, kw_only=True, tag="network"):
     """A learned drive: where its weights are and how its inputs are made."""
 
     file: str
@@ -64,7 +64,7 @@ def anydrive_v3(file: str = "anydrive_v3_lstm.npz") -> MotorNetwork:
 
 
 @final
-class Network:
+class DriveWeights:
     """Weights of a learned drive, ready to run at a timestep."""
 
     def __init__(self, motor: MotorNetwork, *, timestep: float, folder: Path) -> None:

@@ -18,7 +18,7 @@ from realworthy.cli.numbers import AnyNumber, AnySeconds, Seed
 
 if TYPE_CHECKING:
     from realworthy.realities import Reality
-    from realworthy.robots.link import Link
+    from realworthy.robots.link import PacketLink
     from realworthy.robots.server import RobotServer
 
 _LARGEST_TICK = 0.005
@@ -154,7 +154,7 @@ def find_reality(twin: str, reality: str | None) -> "Reality":
     return found
 
 
-def open_link(scheme: str, name: str, port: int) -> "Link":
+def open_link(scheme: str, name: str, port: int) -> "PacketLink":
     """Where a robot listens."""
     from realworthy.errors import RealworthyError
 

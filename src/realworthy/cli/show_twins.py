@@ -18,8 +18,8 @@ from realworthy.cli.printing import (
 from realworthy.cli.show_parameters import emit_belief
 from realworthy.residuals import Residual
 from realworthy.twins import (
-    Finding,
     Inspection,
+    ModelFinding,
     Twin,
     builtin_names,
     inspect,
@@ -130,7 +130,7 @@ def _describe_residual(residual: Residual) -> str:
     return f"{told}."
 
 
-def _emit_findings(findings: Sequence[Finding]) -> None:
+def _emit_findings(findings: Sequence[ModelFinding]) -> None:
     if not findings:
         emit_note("Inspection: nothing looks wrong.\n", style="green")
         return

@@ -8,7 +8,8 @@ finds the torque that keeps a joint moving like that whatever it carries, and th
 
 makes the servo give it; before anything is learned y is the policy's own goal. What
 comes out is a target like any other: the command filter, the watchdogs and the limits
-of `Guarded.step` hold whatever is learned, and what the filter cut teaches nothing.
+of `GuardedRobot.step` hold whatever is learned, and what the filter cut teaches
+nothing.
 """
 
 from collections.abc import Mapping

@@ -4,7 +4,7 @@ import enum
 from dataclasses import dataclass
 
 
-class Verdict(enum.IntEnum):
+class GuardVerdict(enum.IntEnum):
     """What to do; the larger one wins where guards differ."""
 
     GO = 0
@@ -23,14 +23,14 @@ class Verdict(enum.IntEnum):
 class Decision:
     """A verdict and its reason; the reason is empty while all is well."""
 
-    verdict: Verdict = Verdict.GO
+    verdict: GuardVerdict = GuardVerdict.GO
     guard: str = ""
     """Which guard spoke, such as `state_age`."""
     reason: str = ""
 
     @property
     def is_fault(self) -> bool:
-        return self.verdict >= Verdict.DAMP
+        return self.verdict >= GuardVerdict.DAMP
 
 
 FINE = Decision()

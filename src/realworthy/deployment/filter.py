@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import FINE, Decision, Verdict
+from realworthy.deployment.decision import FINE, Decision, GuardVerdict
 from realworthy.deployment.drives import Drives
 from realworthy.errors import RealworthyError
 from realworthy.recordings.sidecar import CommandKind
@@ -290,7 +290,7 @@ class Activations:
             share = sum(seen) / length
             if share > self.settings.activation_share and name not in expected:
                 return Decision(
-                    Verdict.DAMP,
+                    GuardVerdict.DAMP,
                     "filter",
                     f"the limit of {name} acted in {share:.0%} of the last "
                     f"{self.settings.window:g} s",
@@ -329,4 +329,4 @@ def _are_finite(values: tuple[Floats, ...]) -> bool:
 
 
 def _fault(guard: str, reason: str) -> Filtered:
-    return Filtered(None, Decision(Verdict.DAMP, guard, reason))
+    return Filtered(None, Decision(GuardVerdict.DAMP, guard, reason))

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import Decision, Verdict
+from realworthy.deployment.decision import Decision, GuardVerdict
 from realworthy.deployment.drives import Drives
-from realworthy.deployment.guarded import Guarded
+from realworthy.deployment.guarded import GuardedRobot
 from realworthy.deployment.keeping import keep_recording, logging_to
 from realworthy.deployment.session import run_session
 from realworthy.deployment.state_machine import Phase
@@ -78,7 +78,7 @@ def follow(
     period = float(plan.reference.time[1] - plan.reference.time[0])
     sidecar = sidecar or describe_recording(info, 1 / period)
     with logging_to(output, info, sidecar=sidecar, overwrite=overwrite) as log:
-        guarded = Guarded(robot, drives, period, limits=limits, log=log)
+        guarded = GuardedRobot(robot, drives, period, limits=limits, log=log)
         ended = run_session(guarded, lambda: _run(guarded, plan, columns))
         kept = keep_recording(guarded, ended, sidecar, output, Phase.RUN, overwrite)
     if ended.error is not None:
@@ -97,7 +97,7 @@ def describe_recording(info: RobotInfo, rate: float) -> Sidecar:
     return Sidecar(twin=info.name, rate=rate, command_kind=info.command_kind)
 
 
-def _run(guarded: Guarded, plan: Plan, columns: list[int]) -> Decision:
+def _run(guarded: GuardedRobot, plan: Plan, columns: list[int]) -> Decision:
     decision = _approach(guarded, plan, columns)
     if decision.is_fault:
         return decision
@@ -116,7 +116,7 @@ def _run(guarded: Guarded, plan: Plan, columns: list[int]) -> Decision:
     return decision
 
 
-def _approach(guarded: Guarded, plan: Plan, columns: list[int]) -> Decision:
+def _approach(guarded: GuardedRobot, plan: Plan, columns: list[int]) -> Decision:
     """From where the robot is to the first row, slowly, then a moment of rest."""
     state = guarded.robot.read()
     decision = guarded.watchdogs.judge_rest(state)
@@ -132,7 +132,7 @@ def _approach(guarded: Guarded, plan: Plan, columns: list[int]) -> Decision:
     return decision
 
 
-def _begin(guarded: Guarded, plan: Plan, state: State) -> None:
+def _begin(guarded: GuardedRobot, plan: Plan, state: State) -> None:
     """A drive whose joint nobody knows is taken to follow its resting command."""
     drives = guarded.drives
     at = drives.of_joints(state.position)
@@ -171,7 +171,7 @@ def _choose(plan: Plan, row: int, columns: list[int]) -> Callable[[State], Float
     return target
 
 
-def _expect(guarded: Guarded) -> tuple[str, ...]:
+def _expect(guarded: GuardedRobot) -> tuple[str, ...]:
     """Stages that may act at any time: a soft servo lags by all that its torque allows,
     and how soft it is may be what the recording is made to find out."""
     soft = guarded.drives.is_position.any()
@@ -181,7 +181,7 @@ def _expect(guarded: Guarded) -> tuple[str, ...]:
 class _Astray:
     """Whether joints go where the motion leads them."""
 
-    def __init__(self, guarded: Guarded, plan: Plan, columns: list[int]) -> None:
+    def __init__(self, guarded: GuardedRobot, plan: Plan, columns: list[int]) -> None:
         self._guarded, self._plan, self._columns = guarded, plan, columns
         limits = guarded.watchdogs.limits.select(plan.reference.joints)
         room = _ASTRAY_SHARE * (limits.upper - limits.lower)
@@ -206,7 +206,7 @@ class _Astray:
             return Decision()
         joint = reference.joints[worst]
         reason = f"{joint} is {off[worst]:.2g} rad away from its motion"
-        return self._guarded.fault(Decision(Verdict.DAMP, "following", reason))
+        return self._guarded.fault(Decision(GuardVerdict.DAMP, "following", reason))
 
 
 def _check(info: RobotInfo, plan: Plan) -> list[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import FINE, Decision, Verdict
+from realworthy.deployment.decision import FINE, Decision, GuardVerdict
 from realworthy.robots import State
 from realworthy.robots.clock import Ages
 
@@ -86,7 +86,7 @@ class Frozen:
         fastest = float(np.abs(state.velocity).max(initial=0.0))
         if fastest * elapsed > self.travel and self._repeats >= _REPEATS:
             reason = f"positions did not change for {1e3 * elapsed:.0f} ms of motion"
-            return Decision(Verdict.DAMP, "frozen", reason)
+            return Decision(GuardVerdict.DAMP, "frozen", reason)
         if (
             (state.velocity != seen.velocity).any()
             or (state.torque != seen.torque).any()
@@ -99,7 +99,7 @@ class Frozen:
             self._changed = state.time
         if state.time - self._changed > self.patience:
             reason = f"no number changed for {1e3 * elapsed:.0f} ms of commands"
-            return Decision(Verdict.DAMP, "frozen", reason)
+            return Decision(GuardVerdict.DAMP, "frozen", reason)
         return FINE
 
     def _begin(self, state: State, command: Floats | None) -> None:

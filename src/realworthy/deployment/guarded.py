@@ -1,6 +1,6 @@
 """One guarded connection to a robot: every command passes the same gate.
 
-`Guarded.step` is the only place from which anything writes to a robot: trials of a
+`GuardedRobot.step` is the only place from which anything writes to a robot: trials of a
 policy, motions that are recorded, experiments on a bench. It reads, lets the watchdogs
 judge, asks for a target, filters it, and sends what is left; on a fault it sends
 nothing, brakes and says why.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import FINE, Decision, Verdict, worst
+from realworthy.deployment.decision import FINE, Decision, GuardVerdict, worst
 from realworthy.deployment.drives import Drives
 from realworthy.deployment.filter import (
     Activations,
@@ -20,7 +20,7 @@ from realworthy.deployment.filter import (
     Filtered,
     FilterSettings,
 )
-from realworthy.deployment.log import Entry, Log
+from realworthy.deployment.log import LogEntry, TrialLog
 from realworthy.deployment.loop import Loop
 from realworthy.deployment.signals import EmergencyStop
 from realworthy.deployment.state_machine import Machine, Phase
@@ -48,7 +48,7 @@ class GuardSettings:
     watchdogs: WatchdogSettings = field(default_factory=WatchdogSettings)
 
 
-class Guarded:
+class GuardedRobot:
     """A robot, its clock and its guards, from `connect` to `brake`."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Guarded:
         settings: GuardSettings | None = None,
         *,
         limits: Limits | None = None,
-        log: Log | None = None,
+        log: TrialLog | None = None,
     ) -> None:
         """`limits` are those of the hardware; by default what bounds commands.
 
@@ -78,7 +78,7 @@ class Guarded:
             period,
             settings.watchdogs,
         )
-        self.log = log or Log(robot.info)
+        self.log = log or TrialLog(robot.info)
         self.braked = 0
         """Steps in which the robot braked by itself though it was commanded."""
         self.deviation: Floats | None = None
@@ -129,7 +129,7 @@ class Guarded:
         beat = self.loop.wait()
         if not self.machine.may_follow:
             reason = f"no command may be sent in phase {self.machine.phase}"
-            return self.fault(Decision(Verdict.DAMP, "phase", reason))
+            return self.fault(Decision(GuardVerdict.DAMP, "phase", reason))
         state = self.robot.read()
         read = self.clock.now()
         sample = Sample(
@@ -155,12 +155,14 @@ class Guarded:
         decision = self._judge_hold(decision, read)
         if decision.is_fault:
             return self.fault(decision)
-        holds = decision.verdict is Verdict.HOLD
+        holds = decision.verdict is GuardVerdict.HOLD
         target = self._hold() if holds else choose(state)
         took = self.clock.now() - read
         if took > self.watchdogs.settings.age_trip * self.period:
             reason = f"it took {1e3 * took:.0f} ms to choose a command"
-            filtered = Filtered(None, Decision(Verdict.DAMP, "policy_time", reason))
+            filtered = Filtered(
+                None, Decision(GuardVerdict.DAMP, "policy_time", reason)
+            )
         else:
             filtered = self.filter.apply(
                 target,
@@ -182,7 +184,7 @@ class Guarded:
         else:
             self.fault(decision)
         self.log.append(
-            Entry(
+            LogEntry(
                 read=read,
                 sent=self.clock.now(),
                 late=beat.late,
@@ -199,7 +201,7 @@ class Guarded:
 
     def fault(self, decision: Decision) -> Decision:
         """Brakes at once, or stops; the reason is kept."""
-        stops = decision.verdict is Verdict.STOP
+        stops = decision.verdict is GuardVerdict.STOP
         phase = Phase.STOPPED if stops else Phase.FAULT_DAMP
         self.machine.change(phase, self.clock.now(), decision.reason)
         self.brake(stops=stops)
@@ -245,7 +247,7 @@ class Guarded:
         if failure is None:
             return FINE
         reason = f"what happens cannot be kept: {failure.strerror}"
-        return Decision(Verdict.DAMP, "disk", reason)
+        return Decision(GuardVerdict.DAMP, "disk", reason)
 
     def _hold(self) -> Floats:
         assert self.filter.last is not None
@@ -253,11 +255,11 @@ class Guarded:
 
     def _judge_hold(self, decision: Decision, now: float) -> Decision:
         """A hold that lasts, or that a drive without a place to hold cannot do."""
-        if decision.verdict is not Verdict.HOLD:
+        if decision.verdict is not GuardVerdict.HOLD:
             self._held_since = None
             return decision
         if self._held_since is None:
             self._held_since = now
         if not self.drives.can_hold or now - self._held_since > _HELD:
-            return Decision(Verdict.DAMP, decision.guard, decision.reason)
+            return Decision(GuardVerdict.DAMP, decision.guard, decision.reason)
         return decision

@@ -9,9 +9,9 @@ import msgspec
 
 from realworthy import __version__
 from realworthy.artefacts import check_free, locked_file
-from realworthy.deployment.guarded import Guarded
-from realworthy.deployment.log import Log
-from realworthy.deployment.session import Ended, Outcome
+from realworthy.deployment.guarded import GuardedRobot
+from realworthy.deployment.log import TrialLog
+from realworthy.deployment.session import Ended, TrialOutcome
 from realworthy.deployment.state_machine import Phase
 from realworthy.errors import Unwritable
 from realworthy.policies import Policy
@@ -28,7 +28,7 @@ class TrialResult:
 
     recording: Path | None
     """None where it ended before two commands were sent."""
-    outcome: Outcome
+    outcome: TrialOutcome
     reason: str
     interventions: dict[str, int]
     """Filter stage or watchdog → steps in which it acted."""
@@ -74,7 +74,7 @@ def describe_trial(
 
 
 def keep_trial(
-    guarded: Guarded,
+    guarded: GuardedRobot,
     ended: Ended,
     share: float,
     folder: Path,
@@ -105,17 +105,17 @@ def keep_trial(
 @contextlib.contextmanager
 def logging_to(
     output: Path | None, info: RobotInfo, *, sidecar: Sidecar, overwrite: bool
-) -> Iterator[Log]:
+) -> Iterator[TrialLog]:
     """A log whose journal lies beside the recording that it will become, for one run
     alone; in memory without an output."""
     if output is None:
-        yield Log(info, sidecar=sidecar)
+        yield TrialLog(info, sidecar=sidecar)
         return
     with locked_file(output):
         check_recording_free(output, overwrite=overwrite)
         journal = name_journal(output)
         make_way(journal)
-        yield Log(info, journal, sidecar=sidecar)
+        yield TrialLog(info, journal, sidecar=sidecar)
 
 
 def name_journal(output: Path) -> Path:
@@ -132,7 +132,7 @@ def check_recording_free(output: Path, *, overwrite: bool) -> None:
 
 
 def keep_recording(
-    guarded: Guarded,
+    guarded: GuardedRobot,
     ended: Ended,
     sidecar: Sidecar,
     output: Path | None,
@@ -152,7 +152,7 @@ def keep_recording(
 
 
 @contextlib.contextmanager
-def _keeping(log: Log, output: Path) -> Iterator[None]:
+def _keeping(log: TrialLog, output: Path) -> Iterator[None]:
     """Removes the journal once what it held is kept elsewhere; else it stays."""
     log.journal.close()
     try:
@@ -163,7 +163,7 @@ def _keeping(log: Log, output: Path) -> Iterator[None]:
     log.journal.remove()
 
 
-def _conclude(sidecar: Sidecar, guarded: Guarded, ended: Ended) -> Sidecar:
+def _conclude(sidecar: Sidecar, guarded: GuardedRobot, ended: Ended) -> Sidecar:
     changes = [
         f"{change.time:.3f} {change.before} → {change.after} {change.reason}".rstrip()
         for change in guarded.machine.changes
@@ -178,7 +178,7 @@ def _conclude(sidecar: Sidecar, guarded: Guarded, ended: Ended) -> Sidecar:
     return msgspec.structs.replace(sidecar, notes={**sidecar.notes, **notes})
 
 
-def _count(guarded: Guarded) -> dict[str, int]:
+def _count(guarded: GuardedRobot) -> dict[str, int]:
     filtered = {f"filter.{name}": n for name, n in guarded.filter.counts.items()}
     braked = {"robot.braked": guarded.braked} if guarded.braked else {}
     return {**filtered, **guarded.watchdogs.counts, **braked}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.artefacts import writing
-from realworthy.deployment.decision import Verdict
+from realworthy.deployment.decision import GuardVerdict
 from realworthy.deployment.filter import STAGES
 from realworthy.deployment.state_machine import Phase
 from realworthy.recordings import Recording, Sidecar
@@ -25,7 +25,7 @@ _PHASES = tuple(Phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Entry:
+class LogEntry:
     """One step; times [s] on the loop's clock."""
 
     read: float
@@ -37,12 +37,12 @@ class Entry:
     command: Floats | None
     """None where the target was refused and the robot was braked instead."""
     acted: tuple[str, ...]
-    verdict: Verdict
+    verdict: GuardVerdict
     braking: bool = False
     """Whether the robot braked by itself though it was commanded."""
 
 
-class Log:
+class TrialLog:
     """Entries in order, and beside those of a policy what it saw and said."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Log:
             info.joints, info.other_signals, info.commands, sidecar or Sidecar()
         )
         self.journal = Journal(journal, columns, about)
-        self.last: Entry | None = None
+        self.last: LogEntry | None = None
         """The newest step in which a command was sent."""
         self.count = 0
         """Steps in which one was sent."""
@@ -88,7 +88,7 @@ class Log:
         if self._keeps_policy:
             self._seen = np.array(observation), np.array(action)
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: LogEntry) -> None:
         state, seen, self._seen = entry.state, self._seen, None
         if entry.command is not None:
             self.last, self.count = entry, self.count + 1
@@ -144,7 +144,9 @@ class Log:
         arrays = {
             **{name: rows[name][sent, 0] for name in plain},
             "phase": np.array([_PHASES[int(k)].value for k in phases], dtype="U16"),
-            "verdict": np.array([Verdict(int(k)).name for k in verdicts], dtype="U8"),
+            "verdict": np.array(
+                [GuardVerdict(int(k)).name for k in verdicts], dtype="U8"
+            ),
             "braking": rows["braking"][sent, 0] == 1,
             **{name: rows[name][sent] for name in vectors},
             **{name: rows[name][asked] for name in ("observation", "action")},

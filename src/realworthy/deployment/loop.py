@@ -40,7 +40,7 @@ class Beat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Jitter:
+class LoopTiming:
     """How punctual a loop was; microseconds of lateness."""
 
     beats: int
@@ -106,17 +106,17 @@ class Loop:
         passed = last - self._first - self._late[0]
         return passed / ((self._index - 1) * self.period) - 1
 
-    def profile(self) -> Jitter:
+    def profile(self) -> LoopTiming:
         """Of every beat so far."""
         return pool([self])
 
 
-def pool(loops: Sequence[Loop]) -> Jitter:
+def pool(loops: Sequence[Loop]) -> LoopTiming:
     """How punctual some loops were together."""
     late = 1e6 * np.array([value for loop in loops for value in loop.lates] or [0.0])
     p50, p99, p999 = np.percentile(late, [50, 99, 99.9])
     errors = [loop.period_error for loop in loops]
-    return Jitter(
+    return LoopTiming(
         beats=sum(len(loop.lates) for loop in loops),
         p50_us=float(p50),
         p99_us=float(p99),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.deployment.decision import FINE, Decision
-from realworthy.deployment.guarded import Guarded
+from realworthy.deployment.guarded import GuardedRobot
 from realworthy.deployment.state_machine import Phase
 from realworthy.robots import State
 
@@ -18,7 +18,7 @@ _CLOSE = 1e-3
 """[rad] from a pose that need no way to it."""
 
 
-def move_to(guarded: Guarded, pose: Floats, *, least: float) -> Decision:
+def move_to(guarded: GuardedRobot, pose: Floats, *, least: float) -> Decision:
     """Leads a position-driven robot to a (commands,) pose, in `least` [s] or longer.
 
     Half a cosine per joint, all at once; the phase is MOVE_TO_DEFAULT.
@@ -44,7 +44,7 @@ def move_to(guarded: Guarded, pose: Floats, *, least: float) -> Decision:
     return FINE
 
 
-def hold(guarded: Guarded, target: Floats, *, seconds: float) -> Decision:
+def hold(guarded: GuardedRobot, target: Floats, *, seconds: float) -> Decision:
     """Follows one command for a while; the phase is HOLD."""
     guarded.machine.change(Phase.HOLD, guarded.clock.now())
     for _ in range(math.ceil(seconds / guarded.period)):

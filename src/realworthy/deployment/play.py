@@ -18,9 +18,9 @@ from realworthy.deployment.decision import Decision
 from realworthy.deployment.drives import assign_drives, find_joint
 from realworthy.deployment.filter import FilterSettings
 from realworthy.deployment.follow import describe_recording
-from realworthy.deployment.guarded import Guarded, GuardSettings
+from realworthy.deployment.guarded import GuardedRobot, GuardSettings
 from realworthy.deployment.keeping import keep_recording, logging_to
-from realworthy.deployment.log import Log
+from realworthy.deployment.log import TrialLog
 from realworthy.deployment.motions import move_to
 from realworthy.deployment.session import run_session
 from realworthy.deployment.state_machine import Phase
@@ -157,7 +157,7 @@ def _run(
 
 
 def _send(
-    guarded: Guarded,
+    guarded: GuardedRobot,
     answer: Callable[[int, State], Floats],
     count: int,
     first: Floats | None,
@@ -182,8 +182,8 @@ def _guard(
     period: float,
     limits: Limits | None,
     settings: GuardSettings | None,
-    log: Log,
-) -> Guarded:
+    log: TrialLog,
+) -> GuardedRobot:
     """Bounds efforts by the limits, and goals by nothing but the robot's own range: a
     step of a goal is what some experiments are made of."""
     info = robot.info
@@ -201,7 +201,9 @@ def _guard(
             watchdogs=untilted if limits is None else WatchdogSettings(),
         )
     watched = limits or drives.limits(info)
-    return Guarded(robot, drives, period, settings=settings, limits=watched, log=log)
+    return GuardedRobot(
+        robot, drives, period, settings=settings, limits=watched, log=log
+    )
 
 
 def _check_commands(

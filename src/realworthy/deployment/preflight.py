@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.guarded import Guarded
+from realworthy.deployment.guarded import GuardedRobot
 from realworthy.deployment.state_machine import Phase
 from realworthy.robots import State
 
@@ -43,7 +43,7 @@ class WiggleSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PreflightCheck:
     """One thing that was looked at."""
 
     name: str
@@ -51,7 +51,7 @@ class Check:
     text: str
 
 
-def check_states(guarded: Guarded) -> list[Check]:
+def check_states(guarded: GuardedRobot) -> list[PreflightCheck]:
     """How often states come, how the robot's clock goes, how warm it is."""
     clock, robot = guarded.clock, guarded.robot
     seen: list[tuple[float, State]] = []
@@ -63,18 +63,20 @@ def check_states(guarded: Guarded) -> list[Check]:
         clock.sleep_until(clock.now() + guarded.period / 4)
     wanted = 1 / guarded.period
     if len(seen) < 3:
-        return [Check("rate", False, f"{len(seen)} states came in {_LISTEN:g} s")]
+        return [
+            PreflightCheck("rate", False, f"{len(seen)} states came in {_LISTEN:g} s")
+        ]
     passed = seen[-1][0] - seen[0][0]
     rate = (len(seen) - 1) / passed
     ratio = (seen[-1][1].time - seen[0][1].time) / passed
     tolerance = max(_CLOCK_SHARE, 2 * guarded.period / passed)
     checks = [
-        Check(
+        PreflightCheck(
             "rate",
             rate >= _RATE_SHARE * wanted,
             f"{rate:.0f} states/s seen, {wanted:.0f} needed",
         ),
-        Check(
+        PreflightCheck(
             "clock",
             abs(ratio - 1) <= tolerance,
             f"the robot's clock goes {ratio:.3f} times as fast as ours",
@@ -84,15 +86,17 @@ def check_states(guarded: Guarded) -> list[Check]:
     return [*checks, *check_warmth(guarded, seen[-1][1])]
 
 
-def check_numbers(state: State) -> Check:
+def check_numbers(state: State) -> PreflightCheck:
     values = np.concatenate(
         [state.position, state.velocity, state.torque, state.others]
     )
     strange = int((~np.isfinite(values)).sum())
-    return Check("numbers", not strange, f"{strange} of {len(values)} are not numbers")
+    return PreflightCheck(
+        "numbers", not strange, f"{strange} of {len(values)} are not numbers"
+    )
 
 
-def check_warmth(guarded: Guarded, state: State) -> list[Check]:
+def check_warmth(guarded: GuardedRobot, state: State) -> list[PreflightCheck]:
     """Temperatures and batteries, where the robot reports any."""
     checks = []
     most = guarded.watchdogs.settings.temperature
@@ -100,14 +104,16 @@ def check_warmth(guarded: Guarded, state: State) -> list[Check]:
         if name.endswith(".temperature"):
             share = guarded.watchdogs.settings.warn_share
             checks.append(
-                Check(name, value < share * most, f"{value:.0f} °C of {most:.0f}")
+                PreflightCheck(
+                    name, value < share * most, f"{value:.0f} °C of {most:.0f}"
+                )
             )
         elif name.startswith("battery."):
-            checks.append(Check(name, bool(value > 0), f"{value:.3g}"))
+            checks.append(PreflightCheck(name, bool(value > 0), f"{value:.3g}"))
     return checks
 
 
-def wiggle(guarded: Guarded, settings: WiggleSettings) -> list[Check]:
+def wiggle(guarded: GuardedRobot, settings: WiggleSettings) -> list[PreflightCheck]:
     """Moves each joint a little alone; a check for each command that drives one.
 
     The robot must be in phase HOLD, its drives at rest.
@@ -121,7 +127,9 @@ def wiggle(guarded: Guarded, settings: WiggleSettings) -> list[Check]:
     return checks
 
 
-def _wiggle_one(guarded: Guarded, place: int, settings: WiggleSettings) -> Check:
+def _wiggle_one(
+    guarded: GuardedRobot, place: int, settings: WiggleSettings
+) -> PreflightCheck:
     name, kind = guarded.drives.commands[place], guarded.drives.kind
     sizes = settings.positions
     if kind == "velocity":
@@ -130,13 +138,13 @@ def _wiggle_one(guarded: Guarded, place: int, settings: WiggleSettings) -> Check
     elif kind != "position":
         most = _largest_effort(guarded, place)
         if not math.isfinite(most):
-            return Check(name, False, "its drive states no largest torque")
+            return PreflightCheck(name, False, "its drive states no largest torque")
         sizes = tuple(share * most for share in settings.efforts)
-    check = Check(name, False, "it was not moved")
+    check = PreflightCheck(name, False, "it was not moved")
     for size in sizes:
         answer = _try(guarded, place, size, settings.seconds)
         if isinstance(answer, str):
-            return Check(name, False, answer)
+            return PreflightCheck(name, False, answer)
         check = _judge(guarded, place, answer, size)
         if check.passed or "other way" in check.text or "moves" in check.text:
             return check
@@ -151,7 +159,9 @@ class _Answer:
     asked: Floats
 
 
-def _try(guarded: Guarded, place: int, size: float, seconds: float) -> _Answer | str:
+def _try(
+    guarded: GuardedRobot, place: int, size: float, seconds: float
+) -> _Answer | str:
     """One wiggle; what was measured, or why it was broken off."""
     kind, drives = guarded.drives.kind, guarded.drives
     count = max(8, math.ceil(seconds / guarded.period))
@@ -189,7 +199,9 @@ def _try(guarded: Guarded, place: int, size: float, seconds: float) -> _Answer |
     return _Answer(moved - moved[0], padded)
 
 
-def _judge(guarded: Guarded, place: int, answer: _Answer, size: float) -> Check:
+def _judge(
+    guarded: GuardedRobot, place: int, answer: _Answer, size: float
+) -> PreflightCheck:
     drives, joints = guarded.drives, guarded.robot.info.joints
     own, name = drives.joints[place], drives.commands[place]
     alike, part = _compare(answer)
@@ -197,15 +209,17 @@ def _judge(guarded: Guarded, place: int, answer: _Answer, size: float) -> Check:
     is_servo = drives.kind in ("position", "velocity")
     answers = abs(alike[own]) >= _ALIKE and (not is_servo or abs(part[own]) >= _PART)
     if answers and alike[own] < 0:
-        return Check(name, False, f"{joints[own]} turns the other way round")
+        return PreflightCheck(name, False, f"{joints[own]} turns the other way round")
     other = int(np.argmax(strength))
     enough = not is_servo or abs(part[other]) >= _PART
     foreign = other != own and abs(alike[other]) >= _ALIKE and enough
     if foreign and (not answers or (is_servo and strength[other] > 2 * strength[own])):
-        return Check(name, False, f"it moves {joints[other]}, not {joints[own]}")
+        return PreflightCheck(
+            name, False, f"it moves {joints[other]}, not {joints[own]}"
+        )
     if not answers:
-        return Check(name, False, f"{joints[own]} did not answer")
-    return Check(name, True, f"{joints[own]} answers ({alike[own]:.2f} alike)")
+        return PreflightCheck(name, False, f"{joints[own]} did not answer")
+    return PreflightCheck(name, True, f"{joints[own]} answers ({alike[own]:.2f} alike)")
 
 
 def _compare(answer: _Answer) -> tuple[Floats, Floats]:
@@ -229,7 +243,7 @@ def _compare(answer: _Answer) -> tuple[Floats, Floats]:
     return best, part
 
 
-def _largest_effort(guarded: Guarded, place: int) -> float:
+def _largest_effort(guarded: GuardedRobot, place: int) -> float:
     drives = guarded.drives
     ends = [drives.command_upper[place], -drives.command_lower[place]]
     if drives.kind == "torque":

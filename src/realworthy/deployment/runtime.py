@@ -16,18 +16,23 @@ from realworthy.deployment.adaptive import (
 )
 from realworthy.deployment.decision import FINE, Decision
 from realworthy.deployment.drives import Drives, build_drives
-from realworthy.deployment.guarded import Guarded, GuardSettings
+from realworthy.deployment.guarded import GuardedRobot, GuardSettings
 from realworthy.deployment.keeping import (
     TrialResult,
     describe_trial,
     keep_trial,
     trial_paths,
 )
-from realworthy.deployment.log import Log
-from realworthy.deployment.loop import Jitter, RealTimeSettings, pool, real_time
+from realworthy.deployment.log import TrialLog
+from realworthy.deployment.loop import LoopTiming, RealTimeSettings, pool, real_time
 from realworthy.deployment.motions import hold, move_to
-from realworthy.deployment.preflight import Check, WiggleSettings, check_states, wiggle
-from realworthy.deployment.session import Outcome, run_session
+from realworthy.deployment.preflight import (
+    PreflightCheck,
+    WiggleSettings,
+    check_states,
+    wiggle,
+)
+from realworthy.deployment.session import TrialOutcome, run_session
 from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import TrialSettings, find_pose, run_trial
 from realworthy.errors import RealworthyError
@@ -68,10 +73,10 @@ class DeploySettings:
 class Deployment:
     """What came of it."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[PreflightCheck, ...]
     """Before the first trial."""
     trials: tuple[TrialResult, ...]
-    loop: Jitter
+    loop: LoopTiming
     refused: tuple[str, ...]
     """What the operating system did not give."""
     declined: bool
@@ -81,7 +86,8 @@ class Deployment:
     def is_clean(self) -> bool:
         """Whether everything was allowed to happen and did."""
         good = all(
-            trial.outcome is Outcome.DONE and not trial.braked for trial in self.trials
+            trial.outcome is TrialOutcome.DONE and not trial.braked
+            for trial in self.trials
         )
         checked = all(check.passed for check in self.checks)
         return good and checked and not self.declined and bool(self.trials)
@@ -121,9 +127,9 @@ def deploy(
         check_adaptive(drives, info.joints, settings.adaptive, contract.period)
         adaptive = AdaptiveGoals(drives, info.joints, settings.adaptive)
     staging = Staging(settings.staging)
-    checks: list[Check] = []
+    checks: list[PreflightCheck] = []
     trials: list[TrialResult] = []
-    lates: list[Guarded] = []
+    lates: list[GuardedRobot] = []
     declined = False
     tell(SOFTWARE_STOP)
     if staging.speed_share < 1 and (free := _list_free(drives)):
@@ -134,8 +140,8 @@ def deploy(
         )
     with locked_folder(folder), real_time(settings.real_time) as refused:
 
-        def guard(log: Log | None = None) -> Guarded:
-            guarded = Guarded(
+        def guard(log: TrialLog | None = None) -> GuardedRobot:
+            guarded = GuardedRobot(
                 robot,
                 drives,
                 contract.period,
@@ -165,7 +171,7 @@ def deploy(
             sidecar = describe_trial(policy, info, share, notes)
             journal = trial_paths(folder, number)[-1]
             make_way(journal)
-            log = Log(
+            log = TrialLog(
                 info,
                 journal,
                 sidecar=sidecar,
@@ -185,10 +191,10 @@ def deploy(
             )
             trials.append(result)
             tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
-            staging.count(is_clean=ended.outcome is Outcome.DONE)
+            staging.count(is_clean=ended.outcome is TrialOutcome.DONE)
             if ended.error is not None:
                 raise ended.error
-            if ended.outcome is Outcome.STOPPED:
+            if ended.outcome is TrialOutcome.STOPPED:
                 break
     return Deployment(
         checks=tuple(checks),
@@ -200,11 +206,11 @@ def deploy(
 
 
 def _check_robot(
-    guarded: Guarded, pilot: Pilot, settings: DeploySettings
-) -> list[Check]:
+    guarded: GuardedRobot, pilot: Pilot, settings: DeploySettings
+) -> list[PreflightCheck]:
     """Looks at the robot, moves its joints a little, and brakes in any case."""
     pose = find_pose(guarded, pilot)
-    checks: list[Check] = []
+    checks: list[PreflightCheck] = []
 
     def look() -> Decision:
         checks.extend(check_states(guarded))
@@ -216,25 +222,25 @@ def _check_robot(
     ended = run_session(guarded, look)
     if ended.error is not None:
         raise ended.error
-    if ended.outcome is Outcome.STOPPED or (
+    if ended.outcome is TrialOutcome.STOPPED or (
         ended.reason and all(check.passed for check in checks)
     ):
-        checks.append(Check("robot", False, ended.reason))
+        checks.append(PreflightCheck("robot", False, ended.reason))
     return checks
 
 
 def _wiggle(
-    guarded: Guarded, pose: np.ndarray | None, settings: DeploySettings
-) -> list[Check]:
+    guarded: GuardedRobot, pose: np.ndarray | None, settings: DeploySettings
+) -> list[PreflightCheck]:
     if pose is not None:
         decision = move_to(guarded, pose, least=settings.trial.move_seconds)
         if decision.is_fault:
-            return [Check("default pose", False, decision.reason)]
+            return [PreflightCheck("default pose", False, decision.reason)]
     target = np.zeros(guarded.drives.width) if pose is None else pose
     seconds = settings.trial.hold_seconds if pose is not None else 0.0
     decision = hold(guarded, target, seconds=seconds)
     if decision.is_fault:
-        return [Check("default pose", False, decision.reason)]
+        return [PreflightCheck("default pose", False, decision.reason)]
     return wiggle(guarded, settings.wiggle)
 
 

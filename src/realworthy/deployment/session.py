@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import Decision, Verdict
-from realworthy.deployment.guarded import Guarded
+from realworthy.deployment.decision import Decision, GuardVerdict
+from realworthy.deployment.guarded import GuardedRobot
 from realworthy.deployment.motions import move_to
 from realworthy.deployment.signals import EmergencyStop, Signals, holding_signals
 from realworthy.deployment.state_machine import Phase
@@ -22,7 +22,7 @@ from realworthy.deployment.state_machine import Phase
 Floats = NDArray[np.float64]
 
 
-class Outcome(enum.StrEnum):
+class TrialOutcome(enum.StrEnum):
     """How a session ended."""
 
     DONE = "done"
@@ -41,7 +41,7 @@ class Outcome(enum.StrEnum):
 class Ended:
     """How a session ended, why, and what it left for whoever called."""
 
-    outcome: Outcome
+    outcome: TrialOutcome
     reason: str
     error: BaseException | None = None
     retreated: bool = False
@@ -49,7 +49,7 @@ class Ended:
 
 
 def run_session(
-    guarded: Guarded,
+    guarded: GuardedRobot,
     body: Callable[[], Decision],
     *,
     pose: Floats | None = None,
@@ -60,37 +60,37 @@ def run_session(
     The robot brakes when this returns. Nothing is raised: errors and interruptions are
     in what is returned. `body` ends with the last decision of the guards.
     """
-    ended = Ended(Outcome.DONE, "")
+    ended = Ended(TrialOutcome.DONE, "")
     with holding_signals() as signals:
         try:
             with signals.let_in():
                 guarded.connect()
                 decision = body()
             if decision.is_fault:
-                stops = decision.verdict is Verdict.STOP
-                outcome = Outcome.STOPPED if stops else Outcome.FAULT
+                stops = decision.verdict is GuardVerdict.STOP
+                outcome = TrialOutcome.STOPPED if stops else TrialOutcome.FAULT
                 ended = Ended(outcome, decision.reason)
         except EmergencyStop:
-            ended = Ended(Outcome.STOPPED, _stop_now(guarded))
+            ended = Ended(TrialOutcome.STOPPED, _stop_now(guarded))
         except KeyboardInterrupt as error:
-            ended = Ended(Outcome.INTERRUPTED, "interrupted", error)
+            ended = Ended(TrialOutcome.INTERRUPTED, "interrupted", error)
         except BaseException as error:
-            ended = Ended(Outcome.ERROR, f"{type(error).__name__}: {error}", error)
+            ended = Ended(TrialOutcome.ERROR, f"{type(error).__name__}: {error}", error)
         retreated, failure = _leave(guarded, pose, retreat_seconds, signals)
         error = ended.error or guarded.interruption or signals.to_error()
     outcome = ended.outcome
     if guarded.machine.phase is Phase.STOPPED:
-        outcome, error = Outcome.STOPPED, None
-    elif outcome is Outcome.DONE and failure:
-        outcome = Outcome.FAULT
-    if outcome is Outcome.DONE and error is not None:
-        outcome = Outcome.INTERRUPTED
+        outcome, error = TrialOutcome.STOPPED, None
+    elif outcome is TrialOutcome.DONE and failure:
+        outcome = TrialOutcome.FAULT
+    if outcome is TrialOutcome.DONE and error is not None:
+        outcome = TrialOutcome.INTERRUPTED
     reason = "; ".join(filter(None, [ended.reason, failure]))
     return Ended(outcome, reason, error, retreated)
 
 
 def _leave(
-    guarded: Guarded, pose: Floats | None, seconds: float, signals: Signals
+    guarded: GuardedRobot, pose: Floats | None, seconds: float, signals: Signals
 ) -> tuple[bool, str]:
     """The way out: to the safe pose where that is possible, then braking, always.
 
@@ -121,8 +121,8 @@ def _leave(
     return retreated, "; ".join(filter(None, [failure, failed]))
 
 
-def _stop_now(guarded: Guarded) -> str:
+def _stop_now(guarded: GuardedRobot) -> str:
     """Emergency stop by the operator; the reason."""
     reason = "emergency stop by the operator"
-    guarded.fault(Decision(Verdict.STOP, "operator", reason))
+    guarded.fault(Decision(GuardVerdict.STOP, "operator", reason))
     return reason

@@ -36,7 +36,7 @@ _NEXT: dict[Phase, tuple[Phase, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PhaseChange:
     """One step from phase to phase."""
 
     time: float
@@ -54,7 +54,7 @@ class Machine:
     """
 
     phase: Phase = Phase.OFF
-    changes: list[Change] = field(default_factory=list)
+    changes: list[PhaseChange] = field(default_factory=list)
 
     @property
     def may_follow(self) -> bool:
@@ -71,7 +71,7 @@ class Machine:
                 f" ({reason})" if reason else ""
             )
             phase = Phase.FAULT_DAMP
-        self.changes.append(Change(time, self.phase, phase, reason))
+        self.changes.append(PhaseChange(time, self.phase, phase, reason))
         self.phase = phase
         return phase
 
@@ -79,5 +79,5 @@ class Machine:
         """A person says that it is safe again; only out of STOPPED."""
         if self.phase is Phase.STOPPED:
             reason = f"reset by {who}"
-            self.changes.append(Change(time, self.phase, Phase.OFF, reason))
+            self.changes.append(PhaseChange(time, self.phase, Phase.OFF, reason))
             self.phase = Phase.OFF

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.deployment.adaptive import AdaptiveGoals
 from realworthy.deployment.decision import Decision
-from realworthy.deployment.guarded import Guarded
+from realworthy.deployment.guarded import GuardedRobot
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.session import Ended, run_session
 from realworthy.deployment.state_machine import Phase
@@ -33,7 +33,7 @@ class TrialSettings:
 
 
 def run_trial(
-    guarded: Guarded,
+    guarded: GuardedRobot,
     pilot: Pilot,
     settings: TrialSettings,
     *,
@@ -54,7 +54,7 @@ def run_trial(
     )
 
 
-def find_pose(guarded: Guarded, pilot: Pilot) -> Floats | None:
+def find_pose(guarded: GuardedRobot, pilot: Pilot) -> Floats | None:
     """(commands,) of a zero action, where those are positions; None otherwise."""
     if guarded.drives.kind != "position":
         return None
@@ -63,7 +63,7 @@ def find_pose(guarded: Guarded, pilot: Pilot) -> Floats | None:
 
 
 def _run(
-    guarded: Guarded,
+    guarded: GuardedRobot,
     pilot: Pilot,
     settings: TrialSettings,
     speed_share: float,
@@ -100,7 +100,7 @@ class _Choosing:
     """Asks the pilot, keeps what it saw and said, and tells it what became of it."""
 
     def __init__(
-        self, guarded: Guarded, pilot: Pilot, adaptive: AdaptiveGoals | None
+        self, guarded: GuardedRobot, pilot: Pilot, adaptive: AdaptiveGoals | None
     ) -> None:
         self._guarded, self._pilot, self._adaptive = guarded, pilot, adaptive
         contract = pilot.policy.contract

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.decision import FINE, Decision, Verdict, worst
+from realworthy.deployment.decision import FINE, Decision, GuardVerdict, worst
 from realworthy.deployment.freshness import Freshness, Frozen
 from realworthy.robots import Mode, RobotInfo, State
 from realworthy.robots.limits import Limits
@@ -138,13 +138,13 @@ class Watchdogs:
                 self._judge_operator(sample.operator_age),
             ]
         for decision in decisions:
-            if decision.verdict is not Verdict.GO:
+            if decision.verdict is not GuardVerdict.GO:
                 self.counts[f"{decision.guard}.{decision.verdict.name.lower()}"] += 1
         return worst(decisions)
 
     def _judge_mode(self, state: State) -> Decision:
         if state.mode is Mode.STOPPED:
-            return Decision(Verdict.STOP, "mode", "the robot is in emergency stop")
+            return Decision(GuardVerdict.STOP, "mode", "the robot is in emergency stop")
         return FINE
 
     def judge_rest(self, state: State) -> Decision:
@@ -161,7 +161,7 @@ class Watchdogs:
         reason = (
             f"{joint} is {outside[i]:.3g} rad outside its range: is its zero right?"
         )
-        return Decision(Verdict.DAMP, "position", reason)
+        return Decision(GuardVerdict.DAMP, "position", reason)
 
     def judge_following(self, now: float, state: State) -> Decision:
         """Trips where the robot brakes though commands are sent: they do not arrive."""
@@ -175,7 +175,7 @@ class Watchdogs:
             return FINE
         self.counts["command_link.damp"] += 1
         reason = "the robot brakes: our commands do not reach it"
-        return Decision(Verdict.DAMP, "command_link", reason)
+        return Decision(GuardVerdict.DAMP, "command_link", reason)
 
     def _judge_age(self, sample: Sample) -> Decision:
         age = self.freshness.update(sample.now, sample.state)
@@ -184,23 +184,23 @@ class Watchdogs:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
             if math.isinf(age):
                 reason = "the robot's clock jumped, or its stamp is not a number"
-            return Decision(Verdict.DAMP, "state_age", reason)
+            return Decision(GuardVerdict.DAMP, "state_age", reason)
         if periods > self.settings.age_warn:
             reason = f"the newest state is {1e3 * age:.0f} ms old"
-            return Decision(Verdict.WARN, "state_age", reason)
+            return Decision(GuardVerdict.WARN, "state_age", reason)
         return FINE
 
     def _judge_stall(self, late: float) -> Decision:
         if late <= self.settings.stall:
             return FINE
         reason = f"our own loop stood still for {1e3 * late:.0f} ms"
-        return Decision(Verdict.DAMP, "stall", reason)
+        return Decision(GuardVerdict.DAMP, "stall", reason)
 
     def _judge_numbers(self, state: State) -> Decision:
         for name in ("position", "velocity", "torque", "others"):
             if not np.isfinite(getattr(state, name)).all():
                 reason = f"the robot reports a {name} that is not a number"
-                return Decision(Verdict.DAMP, "finite", reason)
+                return Decision(GuardVerdict.DAMP, "finite", reason)
         return FINE
 
     def _judge_limits(self, state: State) -> list[Decision]:
@@ -263,7 +263,9 @@ class Watchdogs:
         else:
             verb = "exceeds" if beyond[i] else "comes near"
             reason = f"{names[i]}: {what} {values[i]:.3g} {verb} {most[i]:.3g} {unit}"
-        return Decision(Verdict.DAMP if tripped else Verdict.WARN, what, reason)
+        return Decision(
+            GuardVerdict.DAMP if tripped else GuardVerdict.WARN, what, reason
+        )
 
     def _judge_tilt(self, state: State) -> Decision:
         if not self._upright:
@@ -271,16 +273,16 @@ class Watchdogs:
         w, x, y, z = state.others[self._upright]
         size = w * w + x * x + y * y + z * z
         if size == 0:
-            return Decision(Verdict.DAMP, "tilt", "the orientation has no length")
+            return Decision(GuardVerdict.DAMP, "tilt", "the orientation has no length")
         up = (w * w - x * x - y * y + z * z) / size
         tilt = math.acos(min(1.0, max(-1.0, up)))
         over = tilt > self.settings.tilt_trip
         self._over["tilt"] = self._over["tilt"] + 1 if over else 0
         reason = f"the base is tilted by {math.degrees(tilt):.0f}°"
         if self._over["tilt"] >= _ROWS:
-            return Decision(Verdict.DAMP, "tilt", reason)
+            return Decision(GuardVerdict.DAMP, "tilt", reason)
         if tilt > self.settings.tilt_warn:
-            return Decision(Verdict.WARN, "tilt", reason)
+            return Decision(GuardVerdict.WARN, "tilt", reason)
         return FINE
 
     def _judge_overruns(self, overrun: bool) -> Decision:
@@ -292,8 +294,8 @@ class Watchdogs:
         in_a_row = len(last) == self.settings.overruns_in_a_row and all(last)
         if in_a_row or share > self.settings.overrun_share:
             reason = f"the loop was late {sum(self._late)} times within a second"
-            return Decision(Verdict.HOLD, "overrun", reason)
-        return Decision(Verdict.WARN, "overrun", "the loop was late")
+            return Decision(GuardVerdict.HOLD, "overrun", reason)
+        return Decision(GuardVerdict.WARN, "overrun", "the loop was late")
 
     def _judge_envelope(self, deviation: Floats | None) -> Decision:
         if deviation is None or not len(deviation):
@@ -304,14 +306,18 @@ class Watchdogs:
             return FINE
         reason = f"{share:.0%} of what the policy sees is unlike its training"
         over = share > self.settings.envelope_share
-        return Decision(Verdict.HOLD if over else Verdict.WARN, "envelope", reason)
+        return Decision(
+            GuardVerdict.HOLD if over else GuardVerdict.WARN, "envelope", reason
+        )
 
     def _judge_operator(self, age: float | None) -> Decision:
         if age is None or age <= self.settings.operator_warn:
             return FINE
         over = age > self.settings.operator_trip
         reason = f"the operator was last heard {age:.1f} s ago"
-        return Decision(Verdict.HOLD if over else Verdict.WARN, "operator", reason)
+        return Decision(
+            GuardVerdict.HOLD if over else GuardVerdict.WARN, "operator", reason
+        )
 
 
 def _find_orientation(signals: tuple[str, ...]) -> list[int]:

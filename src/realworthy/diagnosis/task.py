@@ -20,7 +20,7 @@ from realworthy.errors import RealworthyError
 from realworthy.gap.intervals import compute_paired_bootstrap
 from realworthy.realities import StandIn
 from realworthy.realities.effects import EFFECTS
-from realworthy.realities.file import Noise, RealityFile
+from realworthy.realities.file import RealityFile, RealityNoise
 from realworthy.realities.reality import Reality
 from realworthy.realities.truth import build_truth
 from realworthy.recordings import Recording
@@ -29,7 +29,7 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 _OFFSETS = ("encoder_offset", "default_pose")
-_NOISE = Noise(position=0.001, velocity=0.01, process=0.01)
+_NOISE = RealityNoise(position=0.001, velocity=0.01, process=0.01)
 _CLEARLY = 0.5
 """Share of the sum of single losses by which a joint loss must differ to be told."""
 
@@ -43,7 +43,7 @@ class Attempts(Protocol):
         ...
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> RealityNoise:
         """Of every stand-in."""
         ...
 
@@ -67,7 +67,7 @@ class Trials:
     """Trials of each stand-in; more make intervals narrower."""
     begin: Callable[[], None] = lambda: None
     """Called before each trial, for policies with a memory."""
-    noise: Noise = _NOISE
+    noise: RealityNoise = _NOISE
 
     def play(self, reality: Reality, seed: int) -> Floats:
         """(count,) scores, one trial after the other."""
@@ -128,7 +128,7 @@ def weigh(
 
 
 def to_reality(
-    twin: Twin, causes: Sequence[Cause], *, noise: Noise | None = None
+    twin: Twin, causes: Sequence[Cause], *, noise: RealityNoise | None = None
 ) -> Reality:
     """A stand-in that has these causes, with the numbers that were estimated."""
     parameters: dict[str, float] = {}
@@ -151,7 +151,7 @@ def to_reality(
             "parameters": parameters,
             "effects": [msgspec.to_builtins(e) for e in effects],
             "interface": interface,
-            "noise": msgspec.to_builtins(noise or Noise()),
+            "noise": msgspec.to_builtins(noise or RealityNoise()),
         },
         RealityFile,
     )

@@ -75,7 +75,7 @@ from realworthy.parameters import GaussianBelief, Transform
 from realworthy.recordings import Recording, cut_at_gaps, distinct_names
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin
-from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Evidence, Provenance
+from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Provenance, RecordingEvidence
 
 Floats = NDArray[np.float64]
 Follow = Callable[[float, str], None]
@@ -576,7 +576,7 @@ def _describe_origin(
             **{name: importlib.metadata.version(name) for name in _TOOLS},
         },
         recordings=[
-            Evidence(str(r.source or name), r.sha256())
+            RecordingEvidence(str(r.source or name), r.sha256())
             for r, name in zip(every, distinct_names(every), strict=True)
         ],
     )

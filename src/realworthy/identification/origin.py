@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from realworthy import __version__
 from realworthy.recordings import Recording, distinct_names
 from realworthy.twins import Twin
-from realworthy.twins.twin import Evidence, Provenance
+from realworthy.twins.twin import Provenance, RecordingEvidence
 
 
 def describe_origin(
@@ -18,7 +18,7 @@ def describe_origin(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         versions={"realworthy": __version__},
         recordings=[
-            Evidence(str(recording.source or name), recording.sha256())
+            RecordingEvidence(str(recording.source or name), recording.sha256())
             for recording, name in zip(
                 recordings, distinct_names(recordings), strict=True
             )

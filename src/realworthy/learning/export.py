@@ -115,10 +115,12 @@ def _runs_in_numpy(model: onnx.ModelProto) -> bool:
     return {node.op_type for node in model.graph.node} <= OPERATIONS.keys()
 
 
-def _describe(normaliser: Normaliser, width: int) -> policies.Normaliser:
+def _describe(normaliser: Normaliser, width: int) -> policies.NormaliserRecord:
     """Of the `width` numbers that terms give."""
     mean, scale = normaliser.mean[:width], normaliser.scale[:width]
-    return policies.Normaliser(mean=tuple(mean.tolist()), sd=tuple(scale.tolist()))
+    return policies.NormaliserRecord(
+        mean=tuple(mean.tolist()), sd=tuple(scale.tolist())
+    )
 
 
 class _Packing:

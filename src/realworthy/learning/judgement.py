@@ -73,7 +73,7 @@ def _export(practice: Practice, found: Evaluation) -> None:
     worlds = practice.build(1, s.seed, practice.growth.now)
     contract = msgspec.structs.replace(
         build_contract(worlds),
-        evaluation=policies.Evaluation(
+        evaluation=policies.TrainingEvaluation(
             episode_count=max(1, found.episode_count),
             success=found.success if found.episode_count else 0.0,
             success_interval=_pair(found.success_interval),

@@ -52,7 +52,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class PublishedTable:
     """Rows of one source."""
 
     source: str
@@ -63,7 +63,7 @@ class Table:
     """[s] between two pushes."""
 
 
-PENG_2018 = Table(
+PENG_2018 = PublishedTable(
     source="Peng et al., Sim-to-Real Transfer of Robotic Control with Dynamics"
     " Randomization, ICRA 2018: an arm that pushes a puck",
     rows=(
@@ -78,7 +78,7 @@ PENG_2018 = Table(
         Row("action_interval_rate", 125.0, 1000.0),
     ),
 )
-LAIKAGO_2020 = Table(
+LAIKAGO_2020 = PublishedTable(
     source="google-research/motion_imitation: the Laikago quadruped",
     rows=(
         Row("mass", 0.8, 1.2, SCALE),
@@ -91,7 +91,7 @@ LAIKAGO_2020 = Table(
         Row("supply_voltage", 14.0, 16.8),
     ),
 )
-RMA_A1 = Table(
+RMA_A1 = PublishedTable(
     source="Kumar et al., RMA: Rapid Motor Adaptation for Legged Robots, RSS 2021:"
     " the A1 quadruped in training",
     rows=(
@@ -102,7 +102,7 @@ RMA_A1 = Table(
         Row("strength", 0.9, 1.1, SCALE),
     ),
 )
-RMA_A1_TEST = Table(
+RMA_A1_TEST = PublishedTable(
     source="Kumar et al., RMA: Rapid Motor Adaptation for Legged Robots, RSS 2021:"
     " the A1 quadruped in tests",
     rows=(
@@ -113,7 +113,7 @@ RMA_A1_TEST = Table(
         Row("strength", 0.88, 1.22, SCALE),
     ),
 )
-ASAP_G1 = Table(
+ASAP_G1 = PublishedTable(
     source="LeCAR-Lab/ASAP: the G1 humanoid",
     rows=(
         Row("centre_of_mass", -0.1, 0.1, ADD, Whose.BASE),
@@ -126,7 +126,7 @@ ASAP_G1 = Table(
     ),
     push_speed=1.0,
 )
-LIN_2025 = Table(
+LIN_2025 = PublishedTable(
     source="Lin et al., arXiv 2502.20396, Table IV: two hands of a humanoid",
     rows=(
         Row("kp", 0.8, 1.1, SCALE),
@@ -136,7 +136,7 @@ LIN_2025 = Table(
         Row("object_size", 0.95, 1.05, SCALE, Whose.OBJECTS),
     ),
 )
-GRASPING = Table(
+GRASPING = PublishedTable(
     source="moderate ranges for grasping, of no publication",
     rows=(
         Row("contact_friction", 0.5, 1.5, whose=Whose.ALL),
@@ -148,7 +148,7 @@ GRASPING = Table(
         Row("action_noise", 0.01, 0.05, whose=Whose.ALL),
     ),
 )
-HUMANOID = Table(
+HUMANOID = PublishedTable(
     source="moderate ranges for a humanoid with hands, of no publication",
     rows=(
         Row("contact_friction", 0.3, 2.0, SCALE, Whose.ALL),

@@ -14,7 +14,7 @@ from realworthy.policies.measured import check_measurable, list_measured
 from realworthy.policies.observer import Observer
 from realworthy.policies.pilot import Pilot
 from realworthy.policies.policy import Policy, load_contract, load_policy
-from realworthy.policies.terms import Goal, Gravity, Linear, Term, Turn
+from realworthy.policies.terms import Goal, Gravity, Linear, SineCosine, Term
 
 __all__ = [
     "ActionMap",
@@ -25,8 +25,8 @@ __all__ = [
     "Observer",
     "Pilot",
     "Policy",
+    "SineCosine",
     "Term",
-    "Turn",
     "check_measurable",
     "list_measured",
     "load_contract",

@@ -119,7 +119,7 @@ class Spread(_Part, frozen=True, kw_only=True):
     """5 %, 50 % and 95 %, where they say more than the ends."""
 
 
-class Evaluation(_Part, frozen=True, kw_only=True):
+class TrainingEvaluation(_Part, frozen=True, kw_only=True):
     """How well it did after training, in the simulator it learned in."""
 
     episode_count: Annotated[int, Meta(ge=1)]
@@ -132,7 +132,7 @@ class Evaluation(_Part, frozen=True, kw_only=True):
     """95 % of the mean"""
 
 
-class Normaliser(_Part, frozen=True, kw_only=True):
+class NormaliserRecord(_Part, frozen=True, kw_only=True):
     """What the graph does to observations first: (x − mean) / sd; to look at only."""
 
     mean: tuple[float, ...]
@@ -208,8 +208,8 @@ class Contract(_Part, frozen=True, kw_only=True):
     and `c_in` from `h_out` and `c_out` need not be listed."""
     envelope: dict[str, Spread] = {}
     """Physical number → values it was trained on; outside them nothing is promised."""
-    evaluation: Evaluation | None = None
-    normaliser: Normaliser | None = None
+    evaluation: TrainingEvaluation | None = None
+    normaliser: NormaliserRecord | None = None
     provenance: PolicyProvenance | None = None
     parity: Parity | None = None
     """The last three are in every policy that Realworthy wrote."""

@@ -74,7 +74,7 @@ class Linear(_Term, frozen=True, tag="linear"):
         return self.cut(values)
 
 
-class Turn(_Term, frozen=True, tag="turn"):
+class SineCosine(_Term, frozen=True, tag="turn"):
     """Sine and cosine of angles [rad] that may turn all round."""
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class Goal(_Term, frozen=True, tag="goal"):
         return self.cut(xp.stack(parts, axis=-1))
 
 
-Term: TypeAlias = Linear | Turn | Gravity | Goal
+Term: TypeAlias = Linear | SineCosine | Gravity | Goal
 """Every kind of term that a policy's contract can hold."""
 
 

@@ -10,7 +10,7 @@ what `simulators` may.
 """
 
 from realworthy.realities.effects import EFFECTS, Effect
-from realworthy.realities.file import Noise, RealityFile
+from realworthy.realities.file import RealityFile, RealityNoise
 from realworthy.realities.interface import Interface
 from realworthy.realities.reality import (
     Reality,
@@ -25,9 +25,9 @@ __all__ = [
     "EFFECTS",
     "Effect",
     "Interface",
-    "Noise",
     "Reality",
     "RealityFile",
+    "RealityNoise",
     "StandIn",
     "load_reality",
     "make_reality",

@@ -16,7 +16,7 @@ _BOUNCE = 0.5
 """Share of a motor's speed that braking may take within one substep."""
 
 
-class Driving:
+class StandInDrives:
     """From a command as sent to what reaches the actuators, in true coordinates."""
 
     def __init__(

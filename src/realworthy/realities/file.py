@@ -13,7 +13,7 @@ COARSEST = 4.0
 """Time step of a reality over its twin's, at most: then one substep is one period."""
 
 
-class Noise(
+class RealityNoise(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -63,7 +63,7 @@ class RealityFile(
     """True e, by the twin's parameter names; nominal where left out."""
     effects: list[Effect] = []
     interface: Interface = Interface()
-    noise: Noise = Noise()
+    noise: RealityNoise = RealityNoise()
     rate: float = 0.0
     """[Hz] at which it likes to be commanded; 0: every 4 substeps of the twin."""
     timestep_factor: float = 1.0

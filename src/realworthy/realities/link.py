@@ -21,7 +21,7 @@ _SPREAD = math.sqrt(6)
 """Width of a uniform age over the sd of the time between two samples of such ages."""
 
 
-class Link:
+class ControlLink:
     """A robot's interface in every world of a reality, stepped together.
 
     It does to commands and measurements what `StandIn` does to those of one robot, and

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.realities.chance import RealityChance
-from realworthy.realities.driving import Driving
+from realworthy.realities.driving import StandInDrives
 from realworthy.realities.interface import Translator
 from realworthy.realities.reality import Reality
 from realworthy.realities.reports import Reports
@@ -41,7 +41,7 @@ class StandIn(Robot):
         translator = Translator(self._faults, joints, worlds.lines)
         self._worlds, self._chance = worlds, RealityChance(worlds.seed, 1)
         self._chance.begin(_ONLY)
-        self._driving = Driving(self._faults, worlds, translator, twin_layout)
+        self._driving = StandInDrives(self._faults, worlds, translator, twin_layout)
         self._reports = Reports(reality, worlds, translator, twin_layout, self._chance)
         self._info = describe_robot(
             twin_layout, joints, self._reports.others, worlds.period

@@ -26,8 +26,8 @@ from realworthy.recordings.mapping import build_recording
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import (
     Gains,
-    Noise,
     Sidecar,
+    SignalNoise,
     SignalSource,
     load_sidecar,
 )
@@ -38,10 +38,10 @@ __all__ = [
     "FORMATS",
     "IMPORTERS",
     "Gains",
-    "Noise",
     "Recording",
     "RecordingSummary",
     "Sidecar",
+    "SignalNoise",
     "SignalSource",
     "SignalSummary",
     "Suspicion",

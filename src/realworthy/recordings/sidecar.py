@@ -47,7 +47,7 @@ class Gains(
     """Damping [N·m·s/rad]."""
 
 
-class Noise(
+class SignalNoise(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """Standard deviations of what the sensors add."""
@@ -83,7 +83,7 @@ class Sidecar(
     """Numbers that held while recording and differ from run to run, by their names in
     the twin: a firmware's gain, the supply's voltage, a payload's mass. A replay takes
     them in place of the twin's own."""
-    noise: Noise = Noise()
+    noise: SignalNoise = SignalNoise()
     velocity_filter_hz: Positive | None = None
     """Cut-off of the drive's velocity filter [Hz]."""
     repeat_group: str | None = None

@@ -12,10 +12,10 @@ This room imports `artefacts` and `errors` only; no mujoco, no torch.
 
 from realworthy.residuals.ensemble import Ensemble
 from realworthy.residuals.envelope import Envelope
-from realworthy.residuals.law import BadResidual, Law, Output, build_law
+from realworthy.residuals.law import BadResidual, ResidualLaw, ResidualOutput, build_law
 from realworthy.residuals.residual import (
-    Evidence,
     Residual,
+    ResidualEvidence,
     ResidualFile,
     load_residual,
     save_residual,
@@ -25,11 +25,11 @@ __all__ = [
     "BadResidual",
     "Ensemble",
     "Envelope",
-    "Evidence",
-    "Law",
-    "Output",
     "Residual",
+    "ResidualEvidence",
     "ResidualFile",
+    "ResidualLaw",
+    "ResidualOutput",
     "build_law",
     "load_residual",
     "save_residual",

@@ -17,7 +17,7 @@ class BadResidual(RealworthyError, ValueError):
     """A residual that cannot run as it was asked to."""
 
 
-class Output(NamedTuple):
+class ResidualOutput(NamedTuple):
     """What one substep of a residual yields."""
 
     force: Array
@@ -29,7 +29,7 @@ class Output(NamedTuple):
 
 
 @final
-class Law:
+class ResidualLaw:
     """Runs a `Residual` at a fixed timestep; made by `build_law`."""
 
     def __init__(self, residual: Residual, *, timestep: float) -> None:
@@ -56,7 +56,7 @@ class Law:
         way = constant([_WAYS[name] for name in described.signals], signals)
         return history + moved[..., None] * way
 
-    def step(self, signals: Array, history: Array) -> Output:
+    def step(self, signals: Array, history: Array) -> ResidualOutput:
         """Force for the coming timestep.
 
         `signals` is (worlds, joints, signals) of now, in the order of the description.
@@ -73,12 +73,12 @@ class Law:
         shape = (worlds, joints)
         force = xp.reshape(described.gain * force, shape)
         gate = xp.reshape(gate, shape if alone else (worlds, 1))
-        return Output(force, xp.broadcast_to(gate, shape), kept)
+        return ResidualOutput(force, xp.broadcast_to(gate, shape), kept)
 
 
-def build_law(residual: Residual, *, timestep: float) -> Law:
+def build_law(residual: Residual, *, timestep: float) -> ResidualLaw:
     """The law of `residual` at a physics timestep [s] that divides its period."""
-    return Law(residual, timestep=timestep)
+    return ResidualLaw(residual, timestep=timestep)
 
 
 def _count_steps(period: float, timestep: float) -> int:

@@ -20,7 +20,9 @@ Signal = Literal["position", "velocity", "error"]
 _ENVELOPE = "envelope."
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ResidualEvidence(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
     """Free-running error on recordings that the weights had not seen."""
 
     horizon: float
@@ -57,7 +59,7 @@ class ResidualFile(
     """Multiplies the force; 0 where held-out recordings spoke against it."""
     file: str = ""
     """.npz of its arrays, beside this file."""
-    evidence: Evidence | None = None
+    evidence: ResidualEvidence | None = None
     twin: str = ""
     """Name of the twin that it was fitted on."""
     fingerprint: str = ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from realworthy.errors import RealworthyError
 
 
-class Link(ABC):
+class PacketLink(ABC):
     """A way for packets; trouble on it looks like packets that do not come."""
 
     @property
@@ -51,10 +51,10 @@ class LinkFaults:
             )
 
 
-class FaultyLink(Link):
+class FaultyLink(PacketLink):
     """A link with faults, for tests and rehearsals."""
 
-    def __init__(self, link: Link, faults: LinkFaults) -> None:
+    def __init__(self, link: PacketLink, faults: LinkFaults) -> None:
         self._link, self._faults = link, faults
         self._random = random.Random(faults.seed)
         self._going: list[tuple[float, int, bytes, Hashable]] = []

@@ -53,7 +53,7 @@ _CLOCK_ERROR = 1e-3
 clock: rounding, and the drift of a quartz (1e-4) with room to spare."""
 
 
-class Kind(enum.IntEnum):
+class PacketKind(enum.IntEnum):
     """What a packet is for; the arrow says who sends it."""
 
     HELLO = 1
@@ -101,7 +101,7 @@ class Flaw(enum.StrEnum):
 class Packet:
     """A packet that is whole, of this version and, where a key is shared, signed."""
 
-    kind: Kind
+    kind: PacketKind
     session: int
     sequence: int
     time: float
@@ -161,11 +161,11 @@ def decode(data: bytes, key: bytes | None = None) -> Packet | Flaw:
         _sign(data[: end + _CRC.size], key), data[end + _CRC.size :]
     ):
         return Flaw.KEY
-    if not 1 <= kind <= len(Kind):
+    if not 1 <= kind <= len(PacketKind):
         return Flaw.KIND
     time, echo, held = times
     payload = data[_HEADER.size : end]
-    return Packet(Kind(kind), session, sequence, time, payload, echo, held)
+    return Packet(PacketKind(kind), session, sequence, time, payload, echo, held)
 
 
 def read_session(data: bytes) -> int:

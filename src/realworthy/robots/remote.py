@@ -9,8 +9,8 @@ from dataclasses import replace
 from realworthy.errors import RealworthyError
 from realworthy.robots import packets
 from realworthy.robots.clock import MonotonicClock
-from realworthy.robots.link import Link
-from realworthy.robots.packets import Flaw, Kind, Packet
+from realworthy.robots.link import PacketLink
+from realworthy.robots.packets import Flaw, Packet, PacketKind
 from realworthy.robots.robot import Command, Mode, Robot, RobotInfo, State
 
 _RESEND = 0.02
@@ -41,7 +41,7 @@ class RemoteRobot(Robot):
 
     def __init__(
         self,
-        link: Link,
+        link: PacketLink,
         peer: object = None,
         *,
         key: bytes | None = None,
@@ -84,7 +84,7 @@ class RemoteRobot(Robot):
         self._newest, self._mode, self._refusal = None, Mode.DAMP, b""
         end = time.monotonic() + self._timeout
         while self._newest is None:
-            self._send(Kind.CONNECT, flag)
+            self._send(PacketKind.CONNECT, flag)
             pause = time.monotonic() + _RESEND
             while (left := pause - time.monotonic()) > 0 and self._newest is None:
                 self._take(self._link.receive(left))
@@ -104,7 +104,7 @@ class RemoteRobot(Robot):
             )
         now = time.monotonic()
         if self._mode is not Mode.RUN and now - self._spoke > _ALIVE:
-            self._send(Kind.DAMP)
+            self._send(PacketKind.DAMP)
         state, before = self._newest, self._brakes
         self._brakes = state.brake_count
         if self._brakes > before:  # for so short a moment that no state shows it
@@ -117,7 +117,7 @@ class RemoteRobot(Robot):
         if self._mode is not Mode.STOPPED:
             self._mode = Mode.RUN
             self._listen()  # the robot must know how fresh our knowledge is
-            self._send(Kind.COMMAND, packets.pack_command(command))
+            self._send(PacketKind.COMMAND, packets.pack_command(command))
 
     def wait(self, seconds: float) -> None:
         """Sleeps until `seconds` after the last wait should have ended.
@@ -134,19 +134,19 @@ class RemoteRobot(Robot):
         """Brakes, and asks again until the robot says that it does, or 0.25 s."""
         if self._mode is not Mode.STOPPED:
             self._mode = Mode.DAMP
-            self._insist(Kind.DAMP, (Mode.DAMP, Mode.STOPPED))
+            self._insist(PacketKind.DAMP, (Mode.DAMP, Mode.STOPPED))
 
     def stop(self) -> None:
         """Emergency stop, asked for again until the robot says that it does."""
         self._mode = Mode.STOPPED
-        self._insist(Kind.STOP, (Mode.STOPPED,))
+        self._insist(PacketKind.STOP, (Mode.STOPPED,))
 
     def close(self) -> None:
         """Brakes and lets the robot listen to others."""
         if self._session:
             self.damp()
             for _ in range(3):  # one may be lost; in the end its lease runs out
-                self._send(Kind.CLOSE)
+                self._send(PacketKind.CLOSE)
             self._session, self._newest = 0, None
 
     def release(self) -> None:
@@ -162,7 +162,7 @@ class RemoteRobot(Robot):
                 return
             self._take(found)
 
-    def _insist(self, kind: Kind, wanted: tuple[Mode, ...]) -> None:
+    def _insist(self, kind: PacketKind, wanted: tuple[Mode, ...]) -> None:
         if not self._session:
             return
         asked = self._newest.sequence if self._newest is not None else 0
@@ -185,7 +185,7 @@ class RemoteRobot(Robot):
         number = int.from_bytes(os.urandom(4), "little")
         end = time.monotonic() + self._timeout
         while time.monotonic() < end:
-            hello = Packet(Kind.HELLO, 0, number, 0.0, nonce)
+            hello = Packet(PacketKind.HELLO, 0, number, 0.0, nonce)
             self._link.send(packets.encode(hello, self._key), self._peer)
             pause = time.monotonic() + _RESEND
             while (left := pause - time.monotonic()) > 0:
@@ -195,7 +195,9 @@ class RemoteRobot(Robot):
                 answer = packets.decode(found[0], self._key)
                 if isinstance(answer, Flaw):
                     self.flaws[answer] += 1
-                elif answer.kind is Kind.DESCRIPTION and answer.sequence == number:
+                elif (
+                    answer.kind is PacketKind.DESCRIPTION and answer.sequence == number
+                ):
                     self._begin(answer, nonce)
                     return
         raise self._silent()
@@ -220,9 +222,9 @@ class RemoteRobot(Robot):
             self.flaws[packet] += 1
         elif packet.session != self._session or self._info is None:
             self.flaws[Flaw.PEER] += 1
-        elif packet.kind is Kind.REFUSED:
+        elif packet.kind is PacketKind.REFUSED:
             self._refusal = packet.payload
-        elif packet.kind is Kind.STATE:
+        elif packet.kind is PacketKind.STATE:
             self._take_state(packet)
 
     def _take_state(self, packet: Packet) -> None:
@@ -236,7 +238,7 @@ class RemoteRobot(Robot):
         else:
             self.flaws[Flaw.REPLAYED] += 1
 
-    def _send(self, kind: Kind, payload: bytes = b"") -> None:
+    def _send(self, kind: PacketKind, payload: bytes = b"") -> None:
         self._sequence += 1
         now = time.monotonic()
         echo, held = 0.0, 0.0

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.robots import packets
-from realworthy.robots.link import Link
-from realworthy.robots.packets import Flaw, Kind, Packet
+from realworthy.robots.link import PacketLink
+from realworthy.robots.packets import Flaw, Packet, PacketKind
 from realworthy.robots.robot import Command, Mode, Robot
 
 Floats = NDArray[np.float64]
@@ -71,12 +71,12 @@ class RobotServer:
     """Serves one robot on one link."""
 
     def __init__(
-        self, robot: Robot, link: Link, settings: ServerSettings | None = None
+        self, robot: Robot, link: PacketLink, settings: ServerSettings | None = None
     ) -> None:
         self.settings = settings or ServerSettings()
         self.flaws: Counter[Flaw] = Counter()
         """Packets that changed nothing, by what was wrong with them."""
-        self.used: Counter[Kind] = Counter()
+        self.used: Counter[PacketKind] = Counter()
         self.damped = 0
         """Times the deadline passed and the robot was made to brake."""
         self.bounded = 0
@@ -167,9 +167,9 @@ class RobotServer:
         mode = state.mode if self._mode is Mode.RUN else self._mode
         state = replace(state, mode=mode, brake_count=state.brake_count + self.damped)
         payload = packets.pack_state(state, self._followed)
-        self._send(Kind.STATE, peer, payload, now)
+        self._send(PacketKind.STATE, peer, payload, now)
 
-    def _send(self, kind: Kind, peer: _Peer, payload: bytes, now: float) -> None:
+    def _send(self, kind: PacketKind, peer: _Peer, payload: bytes, now: float) -> None:
         self._sequence += 1
         held = now - peer.heard
         packet = Packet(
@@ -179,18 +179,23 @@ class RobotServer:
 
     def _obey(self, packet: Packet, peer: _Peer, now: float) -> Flaw | None:
         """A packet of the commander's own session."""
-        if packet.kind is Kind.CONNECT:  # our answer was lost
+        if packet.kind is PacketKind.CONNECT:  # our answer was lost
             peer.heard, peer.time = now, packet.time
-            self._send(Kind.CONNECTED, peer, b"", now)
+            self._send(PacketKind.CONNECTED, peer, b"", now)
             return None
-        if packet.kind not in (Kind.COMMAND, Kind.DAMP, Kind.STOP, Kind.CLOSE):
+        if packet.kind not in (
+            PacketKind.COMMAND,
+            PacketKind.DAMP,
+            PacketKind.STOP,
+            PacketKind.CLOSE,
+        ):
             return Flaw.KIND
         if packet.sequence <= peer.sequence:
             return Flaw.REPLAYED
         if not math.isfinite(packet.time):
             return Flaw.PAYLOAD
         values, sent_after = None, now
-        if packet.kind is Kind.COMMAND:
+        if packet.kind is PacketKind.COMMAND:
             values = packets.unpack_command(packet.payload, self._width)
             if isinstance(values, Flaw):
                 return values
@@ -206,10 +211,10 @@ class RobotServer:
             return Flaw.PAYLOAD
         peer.sequence, peer.heard, peer.time = packet.sequence, now, packet.time
         self.used[packet.kind] += 1
-        if packet.kind is Kind.STOP:
+        if packet.kind is PacketKind.STOP:
             self._mode = Mode.STOPPED
             self._robot.stop()
-        elif packet.kind is Kind.CLOSE:
+        elif packet.kind is PacketKind.CLOSE:
             self._let_go()
         elif self._mode is Mode.STOPPED:
             return None
@@ -234,20 +239,20 @@ class RobotServer:
         session, gone = packets.read_session(data), self._gone
         if gone is not None and (gone.session, gone.address) == (session, address):
             found = packets.decode(data, gone.key)
-            if isinstance(found, Packet) and found.kind is Kind.CLOSE:
+            if isinstance(found, Packet) and found.kind is PacketKind.CLOSE:
                 return None
         known = self._greeted.get(session)
         if known is not None and known.address == address:
             found = packets.decode(data, known.key)
             if isinstance(found, Flaw):
                 return found
-            if found.kind is not Kind.CONNECT:
+            if found.kind is not PacketKind.CONNECT:
                 return Flaw.PEER
             return self._accept(found, known, now)
         found = packets.decode(data, self.settings.key)
         if isinstance(found, Flaw):
             return found
-        if found.kind is not Kind.HELLO:
+        if found.kind is not PacketKind.HELLO:
             return Flaw.PEER
         if len(found.payload) != packets.NONCE:
             return Flaw.PAYLOAD
@@ -264,7 +269,11 @@ class RobotServer:
             self._greeted.popitem(last=False)
         # The echoed sequence tells the asker that this is the answer to its question.
         answer = Packet(
-            Kind.DESCRIPTION, session, hello.sequence, 0.0, nonce + self._description
+            PacketKind.DESCRIPTION,
+            session,
+            hello.sequence,
+            0.0,
+            nonce + self._description,
         )
         self._link.send(packets.encode(answer, self.settings.key), address)
 
@@ -272,17 +281,17 @@ class RobotServer:
         if len(packet.payload) != 1 or not math.isfinite(packet.time):
             return Flaw.PAYLOAD
         if self._peer is not None and self._peer.address != known.address:
-            self._send(Kind.REFUSED, known, b"busy", now)
+            self._send(PacketKind.REFUSED, known, b"busy", now)
             return Flaw.PEER
         if self._mode is Mode.STOPPED and packet.payload != b"\x01":
-            self._send(Kind.REFUSED, known, b"stopped", now)
+            self._send(PacketKind.REFUSED, known, b"stopped", now)
             return None
         del self._greeted[known.session]
         known.heard, known.sequence, known.time = now, packet.sequence, packet.time
         self._peer, self._mode = known, Mode.DAMP
         self._robot.connect()
-        self.used[Kind.CONNECT] += 1
-        self._send(Kind.CONNECTED, known, b"", now)
+        self.used[PacketKind.CONNECT] += 1
+        self._send(PacketKind.CONNECTED, known, b"", now)
         return None
 
     def _let_go(self) -> None:

@@ -5,13 +5,13 @@ import socket
 from collections.abc import Hashable
 
 from realworthy.errors import RealworthyError
-from realworthy.robots.link import Link
+from realworthy.robots.link import PacketLink
 from realworthy.robots.packets import LARGEST
 
 _UNSENDABLE = (OSError, TypeError)
 
 
-class UdpLink(Link):
+class UdpLink(PacketLink):
     """A socket, at a robot (`listen`) or beside its commander (`reach`).
 
     Beside the commander the kernel drops what does not come from the robot's address.

@@ -11,14 +11,14 @@ from collections.abc import Hashable
 from typing import Any
 
 from realworthy.errors import MissingExtra, RealworthyError
-from realworthy.robots.link import Link
+from realworthy.robots.link import PacketLink
 
 _ROOT = "realworthy"
 _KEPT = 256
 """Packets that may wait; beyond, the oldest go."""
 
 
-class ZenohLink(Link):
+class ZenohLink(PacketLink):
     """A session of Zenoh, at a robot (`listen`) or beside its commander (`reach`).
 
     Settings come from the file that `ZENOH_CONFIG` names, as in every Zenoh program;

@@ -44,7 +44,7 @@ SLACK = 1e-4
 """Of a timestep or a period, for floats that say a bit more or less than they mean."""
 
 
-class Draws(NamedTuple):
+class SensorDraws(NamedTuple):
     """Chance for one timestep, each (worlds,)."""
 
     normal: Array
@@ -54,7 +54,7 @@ class Draws(NamedTuple):
 
 
 @final
-class Law:
+class SensorLaw:
     """Runs a `Sensor` at a fixed timestep; made by `build_law`."""
 
     def __init__(self, sensor: Sensor, *, timestep: float) -> None:
@@ -95,7 +95,7 @@ class Law:
         self,
         true: Array,
         parameters: Mapping[str, Array],
-        draws: Draws,
+        draws: SensorDraws,
         state: State,
     ) -> tuple[Array, State]:
         """What is read now (worlds,), and the new state.
@@ -188,8 +188,8 @@ class Law:
         return dict(self._nominal[key])
 
 
-def build_law(sensor: Sensor, *, timestep: float) -> Law:
+def build_law(sensor: Sensor, *, timestep: float) -> SensorLaw:
     """The law of `sensor` when the signal is offered every `timestep` [s]."""
     if not 0.0 < timestep < math.inf:
         raise BadSensor(f"timestep is {timestep:g} s.", hint="It must be above 0 s.")
-    return Law(sensor, timestep=timestep)
+    return SensorLaw(sensor, timestep=timestep)

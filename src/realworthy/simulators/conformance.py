@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from realworthy.errors import UnknownName
 from realworthy.simulators import conformance_time, conformance_worlds
 from realworthy.simulators.conformance_bench import Build
-from realworthy.simulators.conformance_subject import Broken, Subject
+from realworthy.simulators.conformance_subject import Broken, ConformanceSubject
 from realworthy.simulators.simulator import Simulator
 from realworthy.twins import BoundTwin
 
 DOUBLE, SINGLE = 1e-6, 1e-4
 """Tolerances [rad, m] for simulators in 64-bit and 32-bit floats."""
-CHECKS: dict[str, Callable[[Subject], str]] = {
+CHECKS: dict[str, Callable[[ConformanceSubject], str]] = {
     "determinism": conformance_worlds.check_determinism,
     "batch independence": conformance_worlds.check_batch_independence,
     "trace": conformance_worlds.check_trace,
@@ -45,7 +45,7 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ConformanceCheck:
     """One promise: whether it was kept, and what was found."""
 
     name: str
@@ -57,14 +57,14 @@ class Check:
 class ConformanceReport:
     """Every promise of the contract."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[ConformanceCheck, ...]
 
     @property
     def passed(self) -> bool:
         return not self.failures
 
     @property
-    def failures(self) -> tuple[Check, ...]:
+    def failures(self) -> tuple[ConformanceCheck, ...]:
         return tuple(check for check in self.checks if not check.passed)
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ def check_simulator(
     *,
     tolerance: float = DOUBLE,
     only: Sequence[str] = (),
-    on_check: Callable[[Check], None] = lambda check: None,
+    on_check: Callable[[ConformanceCheck], None] = lambda check: None,
 ) -> ConformanceReport:
     """Puts a simulator to the contract; a check that raises has failed.
 
@@ -90,7 +90,7 @@ def check_simulator(
     for name in only:
         if name not in CHECKS:
             raise UnknownName("check", name, CHECKS, owner="The contract", hint="")
-    subject = Subject(build, tolerance)
+    subject = ConformanceSubject(build, tolerance)
     checks = []
     for name in only or CHECKS:
         checks.append(_run(name, subject))
@@ -98,13 +98,13 @@ def check_simulator(
     return ConformanceReport(tuple(checks))
 
 
-def _run(name: str, subject: Subject) -> Check:
+def _run(name: str, subject: ConformanceSubject) -> ConformanceCheck:
     try:
-        return Check(name, True, CHECKS[name](subject))
+        return ConformanceCheck(name, True, CHECKS[name](subject))
     except Broken as broken:
-        return Check(name, False, str(broken))
+        return ConformanceCheck(name, False, str(broken))
     except Exception as error:  # whatever a stranger's simulator raises is its answer
-        return Check(name, False, f"{type(error).__name__}: {error}")
+        return ConformanceCheck(name, False, f"{type(error).__name__}: {error}")
 
 
 def build_cpu(bound: BoundTwin, world_count: int, substeps: int) -> Simulator:

@@ -1,8 +1,9 @@
 """A small robot beside a sliding puck, and how plain MuJoCo moves them.
 
 The robot of the conformance checks has two joints with servos and room for delays; a
-puck slides over the floor. `Reference` edits its text with MjSpec, compiles a model
-afresh for each world and steps it with `mj_step`; nothing of Realworthy is between.
+puck slides over the floor. `ReferenceWorld` edits its text with MjSpec, compiles a
+model afresh for each world and steps it with `mj_step`; nothing of Realworthy is
+between.
 """
 
 from collections.abc import Callable, Mapping
@@ -106,7 +107,7 @@ START_QVEL = np.array([0.5, -1.0, 1.2, 0.3, 0.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class ConformanceTrace:
     """What happened: (steps, worlds, …)."""
 
     qpos: Floats
@@ -114,7 +115,7 @@ class Trace:
     sensordata: Floats
 
 
-def play(simulator: Simulator, commands: Floats) -> Trace:
+def play(simulator: Simulator, commands: Floats) -> ConformanceTrace:
     """Steps from the present state with (steps, inputs) or (steps, worlds, inputs)."""
     kept: dict[str, list[Floats]] = {"qpos": [], "qvel": [], "sensordata": []}
     for command in commands:
@@ -122,7 +123,7 @@ def play(simulator: Simulator, commands: Floats) -> Trace:
         simulator.step(np.array(wide))
         for name, values in kept.items():
             values.append(np.array(to_numpy(simulator.array(name)), dtype=np.float64))
-    return Trace(**{name: np.array(values) for name, values in kept.items()})
+    return ConformanceTrace(**{name: np.array(values) for name, values in kept.items()})
 
 
 def start(simulator: Simulator, samples: Floats, command: Floats) -> None:
@@ -131,7 +132,7 @@ def start(simulator: Simulator, samples: Floats, command: Floats) -> None:
     simulator.reset(qvel=START_QVEL, command=command)
 
 
-class Reference:
+class ReferenceWorld:
     """One world in plain MuJoCo, compiled afresh from edited text."""
 
     def __init__(self, values: Mapping[str, float], *, substeps: int = SUBSTEPS):

@@ -8,8 +8,8 @@ from realworthy.simulators.conformance_bench import (
     CHANGES,
     SUBSTEPS,
     Build,
+    ConformanceTrace,
     Floats,
-    Trace,
     bind_twin,
     start,
 )
@@ -24,7 +24,7 @@ class Broken(Exception):
 
 
 @dataclass(slots=True)
-class Subject:
+class ConformanceSubject:
     """The simulator under check."""
 
     build: Build
@@ -55,15 +55,19 @@ def read_array(simulator: Simulator, name: str) -> Floats:
     return np.array(to_numpy(simulator.array(name)), dtype=np.float64)
 
 
-def pick_worlds(trace: Trace, chosen: slice | list[int]) -> Trace:
-    return Trace(*(x[:, chosen] for x in (trace.qpos, trace.qvel, trace.sensordata)))
+def pick_worlds(trace: ConformanceTrace, chosen: slice | list[int]) -> ConformanceTrace:
+    return ConformanceTrace(
+        *(x[:, chosen] for x in (trace.qpos, trace.qvel, trace.sensordata))
+    )
 
 
-def pick_steps(trace: Trace, chosen: slice) -> Trace:
-    return Trace(*(x[chosen] for x in (trace.qpos, trace.qvel, trace.sensordata)))
+def pick_steps(trace: ConformanceTrace, chosen: slice) -> ConformanceTrace:
+    return ConformanceTrace(
+        *(x[chosen] for x in (trace.qpos, trace.qvel, trace.sensordata))
+    )
 
 
-def check_same(found: Trace, expected: Trace, after: str) -> None:
+def check_same(found: ConformanceTrace, expected: ConformanceTrace, after: str) -> None:
     for name in ("qpos", "qvel", "sensordata"):
         gap = np.abs(getattr(found, name) - getattr(expected, name))
         if gap.any():

@@ -18,7 +18,7 @@ from realworthy.simulators.conformance_bench import (
 from realworthy.simulators.conformance_subject import (
     STEPS,
     Broken,
-    Subject,
+    ConformanceSubject,
     check_same,
     check_within,
     pick_steps,
@@ -29,7 +29,7 @@ from realworthy.simulators.simulator import Outcome, to_numpy
 from realworthy.twins import BoundTwin
 
 
-def check_restart(subject: Subject) -> str:
+def check_restart(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(STEPS)
     half = STEPS // 2 + 1  # just after a jump: the histories are full of it
     simulator = subject.begin(samples, commands[0])
@@ -46,7 +46,7 @@ def check_restart(subject: Subject) -> str:
     return "mid-motion with full delay buffers, also elsewhere: equal bits"
 
 
-def check_masked_reset(subject: Subject) -> str:
+def check_masked_reset(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(STEPS)
     expected = play(subject.begin(samples, commands[0]), commands)
     simulator = subject.begin(samples, commands[0])
@@ -74,7 +74,7 @@ def check_masked_reset(subject: Subject) -> str:
     return "world 1 begins anew, 0 and 2 go on: equal bits"
 
 
-def check_sensors(subject: Subject) -> str:
+def check_sensors(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(2), make_commands(12)
     simulator = subject.begin(samples, commands[0])
     model, data = _sampled(subject.bound, samples[0], commands[0])
@@ -98,7 +98,7 @@ def check_sensors(subject: Subject) -> str:
     return "position and velocity are current, torques of the last substep"
 
 
-def check_command_delay(subject: Subject) -> str:
+def check_command_delay(subject: ConformanceSubject) -> str:
     space, steps = subject.bound.space, (0, 1, 3, 10)
     dt = subject.bound.model.opt.timestep
     samples = np.array([space.vector({"elbow.delay": k * dt}) for k in steps])
@@ -120,7 +120,7 @@ def check_command_delay(subject: Subject) -> str:
     return f"delays of {steps} substeps are exact and begin primed"
 
 
-def check_sensor_delay(subject: Subject) -> str:
+def check_sensor_delay(subject: ConformanceSubject) -> str:
     space, steps = subject.bound.space, (0, 1, 4, 10)
     dt, name = subject.bound.model.opt.timestep, "elbow.position"
     samples = [space.vector({f"{name}.sensor_delay": k * dt}) for k in steps]
@@ -141,7 +141,7 @@ def check_sensor_delay(subject: Subject) -> str:
     return f"measurements {steps} substeps late are exact and begin primed"
 
 
-def check_delay_limit(subject: Subject) -> str:
+def check_delay_limit(subject: ConformanceSubject) -> str:
     space = subject.bound.space
     simulator = subject.begin(np.array([space.nominal] * 2), np.zeros(2))
     too_long = space.vector({"elbow.delay": LONGEST_DELAY + 0.01})
@@ -156,7 +156,7 @@ def check_delay_limit(subject: Subject) -> str:
     return f"more than {LONGEST_DELAY} s is refused"
 
 
-def check_quarantine(subject: Subject) -> str:
+def check_quarantine(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(STEPS)
     expected = play(subject.begin(samples, commands[0]), commands)
     simulator = subject.begin(samples, commands[0])
@@ -181,7 +181,7 @@ def check_quarantine(subject: Subject) -> str:
     return "world 1 diverged, stood still and was reset; 0 and 2: equal bits"
 
 
-def check_names(subject: Subject) -> str:
+def check_names(subject: ConformanceSubject) -> str:
     simulator = subject.begin(subject.vary(2), np.zeros(2))
     data, commands = read_array(simulator, "sensordata"), simulator.commands
     if len(simulator.signals) != data.shape[1]:
@@ -203,7 +203,7 @@ def check_names(subject: Subject) -> str:
     return f"{data.shape[1]} signals and {len(commands)} commands by name"
 
 
-def check_arrays(subject: Subject) -> str:
+def check_arrays(subject: ConformanceSubject) -> str:
     simulator = subject.begin(subject.vary(2), np.zeros(2))
     held = {name: simulator.array(name) for name in ("qpos", "qvel", "time")}
     views = {name: _share(array) for name, array in held.items()}

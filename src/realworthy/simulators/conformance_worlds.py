@@ -12,7 +12,7 @@ from realworthy.simulators.conformance_bench import (
     START_QVEL,
     SUBSTEPS,
     Floats,
-    Reference,
+    ReferenceWorld,
     build_twin,
     edit_model,
     make_commands,
@@ -23,7 +23,7 @@ from realworthy.simulators.conformance_bench import (
 from realworthy.simulators.conformance_subject import (
     STEPS,
     Broken,
-    Subject,
+    ConformanceSubject,
     check_same,
     check_within,
     pick_worlds,
@@ -31,14 +31,14 @@ from realworthy.simulators.conformance_subject import (
 from realworthy.twins import bind
 
 
-def check_determinism(subject: Subject) -> str:
+def check_determinism(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(STEPS)
     first, second = (play(subject.begin(samples, commands[0]), commands) for _ in "ab")
     check_same(first, second, "the second run")
     return f"{STEPS} steps twice: equal bits"
 
 
-def check_batch_independence(subject: Subject) -> str:
+def check_batch_independence(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(7), make_commands(STEPS)
     many = play(subject.begin(samples, commands[0]), commands)
     few = play(subject.begin(samples[:3], commands[0]), commands)
@@ -46,7 +46,7 @@ def check_batch_independence(subject: Subject) -> str:
     return "world i of 3 is world i of 7: equal bits"
 
 
-def check_trace(subject: Subject) -> str:
+def check_trace(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(2 * STEPS)
     found = play(subject.begin(samples, commands[0]), commands).qpos
     names = subject.bound.space.names
@@ -61,7 +61,7 @@ def check_trace(subject: Subject) -> str:
     return f"within {error:.1e} of plain mj_step over {2 * STEPS} steps"
 
 
-def check_parameters(subject: Subject) -> str:
+def check_parameters(subject: ConformanceSubject) -> str:
     commands = make_commands(STEPS)
     samples = single_changes(subject.bound.space)
     found = play(subject.begin(samples, commands[0]), commands).qpos
@@ -79,7 +79,7 @@ def check_parameters(subject: Subject) -> str:
     return f"{len(CHANGES)} parameters, each in a world of its own, within {worst:.1e}"
 
 
-def check_constants(subject: Subject) -> str:
+def check_constants(subject: ConformanceSubject) -> str:
     samples = single_changes(subject.bound.space)
     simulator = subject.begin(samples, np.zeros(2))
     kept = ["dof_invweight0", "body_subtreemass", "body_invweight0"]
@@ -99,7 +99,7 @@ def check_constants(subject: Subject) -> str:
     return ", ".join(kept) + " as compiled afresh"
 
 
-def check_rewriting(subject: Subject) -> str:
+def check_rewriting(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(STEPS)
     once = subject.begin(samples, commands[0])
     often = subject.build(subject.bound, 3, SUBSTEPS)
@@ -113,7 +113,7 @@ def check_rewriting(subject: Subject) -> str:
     return "the hundredth sample is like the first: equal bits"
 
 
-def check_writing_midway(subject: Subject) -> str:
+def check_writing_midway(subject: ConformanceSubject) -> str:
     commands, change = make_commands(STEPS), {"world.gravity": 4.0, "elbow.kp": 30.0}
     space = subject.bound.space
     simulator = subject.begin(np.array([space.nominal] * 2), commands[0])
@@ -121,7 +121,7 @@ def check_writing_midway(subject: Subject) -> str:
     play(simulator, commands[:half])
     simulator.write(space.vector(change), [1])
     found = play(simulator, commands[half:]).qpos
-    old, new = Reference({}), Reference(change)
+    old, new = ReferenceWorld({}), ReferenceWorld(change)
     old.start(commands[0])
     old.play(commands[:half])
     _hand_over(old, new)
@@ -132,7 +132,7 @@ def check_writing_midway(subject: Subject) -> str:
     return "takes effect from the next step, in its world alone"
 
 
-def check_pushes(subject: Subject) -> str:
+def check_pushes(subject: ConformanceSubject) -> str:
     period = SUBSTEPS * float(subject.bound.model.opt.timestep)
     force, mass = np.array([1.5, -0.5, 0.25]), 0.4
     push = dict(zip(("x", "y", "z"), force, strict=True))
@@ -153,7 +153,7 @@ def check_pushes(subject: Subject) -> str:
     return "momentum gained is force × time, in its world alone"
 
 
-def check_laws(subject: Subject) -> str:
+def check_laws(subject: ConformanceSubject) -> str:
     kp, kd, strength, late, rub, drag = 25.0, 0.8, 0.9, 3, 0.2, 0.05
     dt = float(subject.bound.model.opt.timestep)
     drive = Actuator(
@@ -190,12 +190,12 @@ def check_laws(subject: Subject) -> str:
 
 
 def play_reference(values: dict[str, float], commands: Floats) -> Floats:
-    reference = Reference(values)
+    reference = ReferenceWorld(values)
     reference.start(commands[0])
     return reference.play(commands)
 
 
-def _hand_over(old: Reference, new: Reference) -> None:
+def _hand_over(old: ReferenceWorld, new: ReferenceWorld) -> None:
     everything = mujoco.mjtState.mjSTATE_INTEGRATION
     size = mujoco.mj_stateSize(old.model, everything)
     state = np.empty(size)

@@ -10,7 +10,7 @@ from realworthy.parameters.processes import Course, Process
 from realworthy.simulators.simulator import Array, Simulator, Worlds, to_numpy
 
 
-class Unsteady(Simulator):
+class ChangingParameters(Simulator):
     """A simulator with processes: payloads that jump, delays that jitter, batteries.
 
     Also adds each world's own command noise (`action_noise`). Everything else is the

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from realworthy.policies.action import ActionMap
-from realworthy.policies.terms import Linear, Term, Turn
+from realworthy.policies.terms import Linear, SineCosine, Term
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.curriculum import ease
 from realworthy.tasks.failures import Failure
@@ -80,7 +80,7 @@ class _Acrobot(Task, ABC):
         positions = tuple(f"{joint}.position" for joint in _JOINTS)
         velocities = tuple(f"{joint}.velocity" for joint in _JOINTS)
         self.terms: tuple[Term, ...] = (
-            Turn(name="angles", signals=positions),
+            SineCosine(name="angles", signals=positions),
             Linear(name="speeds", signals=velocities, scale=(0.1,)),
             Linear(
                 name="last_action",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from realworthy.policies.action import ActionMap
-from realworthy.policies.terms import Linear, Term, Turn
+from realworthy.policies.terms import Linear, SineCosine, Term
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.mirrors import Reflection
@@ -53,7 +53,7 @@ class _Cartpole(Task, ABC):
         self._rail = float(bind(self.twin).model.joint("cart").range[1])
         self.terms: tuple[Term, ...] = (
             Linear(name="place", signals=("cart.position",)),
-            Turn(name="angle", signals=("pole.position",)),
+            SineCosine(name="angle", signals=("pole.position",)),
             Linear(name="cart_speed", signals=("cart.velocity",), scale=(0.5,)),
             Linear(name="pole_speed", signals=("pole.velocity",), scale=(0.1,)),
             Linear(name="last_action", signals=("cart.command.action",)),

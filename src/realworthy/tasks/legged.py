@@ -13,7 +13,7 @@ from realworthy.tasks.chance import Chance
 from realworthy.tasks.scene import Scene
 from realworthy.twins import Twin
 from realworthy.twins.floating import FloatingBase
-from realworthy.twins.roles import Foot, MissingPart
+from realworthy.twins.roles import Foot, MissingRole
 
 _TOUCH = 1.0
 """[N] above which a foot counts as standing."""
@@ -84,17 +84,17 @@ def require_legs(twin: Twin, count: int, *, least_joints: int) -> tuple[Foot, ..
     wanted = f"{names.get(count, count)} legs"
     hint = "Where the model has feet, say so: --role feet=" + ",".join(["BODY"] * count)
     if part.value is None:
-        raise MissingPart(twin.owner, wanted, part.reason, hint)
+        raise MissingRole(twin.owner, wanted, part.reason, hint)
     feet = part.value
     if len(feet) != count:
         seen = ", ".join(foot.body for foot in feet)
         ends = f"{len(feet)} links end at the ground ({seen})"
-        raise MissingPart(twin.owner, wanted, ends, hint)
+        raise MissingRole(twin.owner, wanted, ends, hint)
     short = [foot for foot in feet if len(foot.joints) < least_joints]
     if short:
         count = len(short[0].joints)
         reason = f"'{short[0].body}' is moved by {count} joint{'s' * (count != 1)}"
-        raise MissingPart(
+        raise MissingRole(
             twin.owner, wanted, reason, f"A leg has {least_joints} or more."
         )
     return feet

@@ -17,7 +17,7 @@ from torch import Tensor
 from realworthy.errors import RealworthyError
 from realworthy.parameters import ParameterSpace
 from realworthy.policies.action import ActionMap
-from realworthy.policies.terms import Goal, Gravity, Linear, Term, Turn
+from realworthy.policies.terms import Goal, Gravity, Linear, SineCosine, Term
 
 Swap = tuple[str, float]
 """Name of what takes a value's place, and the factor it is multiplied with."""
@@ -154,7 +154,7 @@ def _reflect(
                 )
             image = image._replace(shift=image.shift * _list_scales(term)[i])
         images.append(image)
-    return _turn(images) if isinstance(term, Turn) else images
+    return _turn(images) if isinstance(term, SineCosine) else images
 
 
 def _reflect_signal(

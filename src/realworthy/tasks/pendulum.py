@@ -13,7 +13,7 @@ from torch import Tensor
 
 from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
-from realworthy.policies.terms import Linear, Term, Turn
+from realworthy.policies.terms import Linear, SineCosine, Term
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.scene import Scene
@@ -53,7 +53,7 @@ class PendulumSwingUp(Task):
                 hint="It is for 'pendulum' and other twins of one driven joint.",
             )
         self.terms: tuple[Term, ...] = (
-            Turn(name="angle", signals=(f"{joint}.position",)),
+            SineCosine(name="angle", signals=(f"{joint}.position",)),
             Linear(name="speed", signals=(f"{joint}.velocity",), scale=(0.2,)),
             Linear(
                 name="last_action",

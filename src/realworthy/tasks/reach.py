@@ -23,7 +23,7 @@ from realworthy.tasks.task import Controller, Input, Start, Task
 from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.commands import CommandLine
 from realworthy.twins.layout import Layout
-from realworthy.twins.roles import MissingPart, Part
+from realworthy.twins.roles import MissingRole, RobotPart
 
 _POOL = 2048
 """Goals that are drawn from."""
@@ -115,10 +115,10 @@ class Reach(Task):
         roles = twin.roles
         part = roles.tip
         if asked or (self.tip and not twin.role_choices.tip):
-            part = Part(asked or self.tip, "the task names it")
+            part = RobotPart(asked or self.tip, "the task names it")
         self.parts = {"tip": part, "gripper": roles.gripper, "home": roles.home}
         if part.value is None:
-            raise MissingPart(twin.owner, "tip", part.reason, _CHOOSE)
+            raise MissingRole(twin.owner, "tip", part.reason, _CHOOSE)
         return part.value
 
     def prepare(self, scene: Scene) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from realworthy.errors import RealworthyError
 from realworthy.policies.terms import list_signals
 from realworthy.realities import Reality
-from realworthy.realities.link import Link
+from realworthy.realities.link import ControlLink
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.simulators import Simulator
 from realworthy.simulators.simulator import Array, Worlds, rows_of, to_numpy
@@ -47,7 +47,7 @@ def build_real_worlds(
     task = task if isinstance(task, Task) else task(reality.twin)
     _check_robot(task, reality)
     worlds = RealityWorlds(reality, world_count, seed=seed, thread_count=thread_count)
-    link = Link(reality, worlds)
+    link = ControlLink(reality, worlds)
     _check_measured(task, reality, link)
     substeps = _count_substeps(task, reality, worlds.timestep)
     return TaskWorlds(
@@ -68,7 +68,7 @@ class SeenAsTwin(Simulator):
     """
 
     def __init__(
-        self, link: Link, bound: BoundTwin, substeps: int, true_substeps: int
+        self, link: ControlLink, bound: BoundTwin, substeps: int, true_substeps: int
     ) -> None:
         """`substeps` are those of the twin in a step, the others the reality's."""
         self._link, self.worlds = link, link.worlds
@@ -220,7 +220,7 @@ def _check_robot(task: Task, reality: Reality) -> None:
             )
 
 
-def _check_measured(task: Task, reality: Reality, link: Link) -> None:
+def _check_measured(task: Task, reality: Reality, link: ControlLink) -> None:
     missing = [x for x in list_signals(task.terms) if x in link.unreported]
     if missing:
         raise RealworthyError(

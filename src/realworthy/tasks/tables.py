@@ -23,7 +23,7 @@ from realworthy.parameters import (
     TruncatedNormal,
     Uniform,
 )
-from realworthy.parameters.tables import Row, Table, Whose
+from realworthy.parameters.tables import PublishedTable, Row, Whose
 from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.twins import Twin
 from realworthy.twins.space import ALL
@@ -45,7 +45,7 @@ class Tabled:
     """A sentence for every row, or part of one, that the twin could not take."""
 
 
-def apply_table(table: Table, twin: Twin, *, period: float = 0.02) -> Tabled:
+def apply_table(table: PublishedTable, twin: Twin, *, period: float = 0.02) -> Tabled:
     """Draws the twin's numbers from a published table's ranges.
 
     Factors that span more than 2× are log-uniform, so that 1/4 and 4 are equally

@@ -17,7 +17,7 @@ from realworthy.tasks.groups import TaskGroup
 from realworthy.tasks.mirrors import Reflection
 from realworthy.tasks.scene import Scene
 from realworthy.twins import Twin
-from realworthy.twins.roles import Part
+from realworthy.twins.roles import RobotPart
 
 Controller: TypeAlias = Callable[[Scene], Tensor]
 """(worlds, action_width) actions from the truth: a reference, not a policy."""
@@ -55,7 +55,7 @@ class Task(ABC):
     twin: Twin
     added: tuple[str, ...] = ()
     """What the task added to the twin in simulation, a line each."""
-    parts: Mapping[str, Part[object]] = MappingProxyType({})
+    parts: Mapping[str, RobotPart[object]] = MappingProxyType({})
     """Role → what has it in this task, and why."""
     period: float
     """[s] of one control step."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from realworthy.identification.excitation.limits import LimitSettings
-from realworthy.realities import Noise
+from realworthy.realities import RealityNoise
 from realworthy.tour.onlookers import Onlooker, moves_as_told, reaches, stands_upright
 
 
@@ -42,7 +42,7 @@ class TourRobot:
     """[s] of a trial on the robot."""
     inputs: tuple[Mapping[str, float], ...] = ({},)
     """What the policy is told in the trials, in turn, such as `goal.x`."""
-    noise: Noise = field(default_factory=Noise)
+    noise: RealityNoise = field(default_factory=RealityNoise)
     """Of the robot's measurements."""
     limits: LimitSettings | None = None
     """Within which a motion is designed for it; None: it gets none."""
@@ -64,7 +64,7 @@ PENDULUM = TourRobot(
     waves=(0.4, 0.9, 1.7),
     steps=500_000,
     seconds=10.0,
-    noise=Noise(position=0.001, velocity=0.02, torque=0.02),
+    noise=RealityNoise(position=0.001, velocity=0.02, torque=0.02),
     limits=LimitSettings(speed=2.5, acceleration=10.0, torque_share=0.5),
     succeeded=stands_upright,
 )
@@ -88,7 +88,7 @@ DIFFDRIVE = TourRobot(
         {"goal.forward": -0.07, "goal.turn": -0.4},
         {"goal.forward": 0.04, "goal.turn": 0.7},
     ),
-    noise=Noise(position=0.001, velocity=0.05, gyro=0.01),
+    noise=RealityNoise(position=0.001, velocity=0.05, gyro=0.01),
     succeeded=moves_as_told,
 )
 
@@ -116,7 +116,7 @@ ARM = TourRobot(
         {"goal.x": 0.16, "goal.y": 0.02, "goal.z": 0.22},
         {"goal.x": 0.14, "goal.y": -0.03, "goal.z": 0.26},
     ),
-    noise=Noise(position=0.001, velocity=0.02),
+    noise=RealityNoise(position=0.001, velocity=0.02),
     succeeded=reaches,
 )
 

@@ -14,7 +14,7 @@ from types import TracebackType
 import numpy as np
 
 from realworthy.artefacts import make_folder
-from realworthy.deployment.session import Outcome
+from realworthy.deployment.session import TrialOutcome
 from realworthy.deployment.state_machine import Phase
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
@@ -234,7 +234,7 @@ class WireTrials:
             )
         trials = json.loads(turn.report.read_text())["trials"]
         return [
-            (Path(one["recording"]), one["outcome"] == Outcome.DONE)
+            (Path(one["recording"]), one["outcome"] == TrialOutcome.DONE)
             for one in trials
             if one["recording"]
         ]
@@ -256,7 +256,7 @@ def find_refusals(report: Path) -> str:
 def find_stops(report: Path) -> list[str]:
     """Why guards stopped trials, in their own words."""
     trials = json.loads(report.read_text())["trials"]
-    return [one["reason"] for one in trials if one["outcome"] == Outcome.FAULT]
+    return [one["reason"] for one in trials if one["outcome"] == TrialOutcome.FAULT]
 
 
 def wait_for(deployments: Sequence[WireTrials]) -> None:

@@ -11,15 +11,15 @@ fits (`identification`). May import: `parameters`, `recordings`, `robots`, `actu
 
 from realworthy.twins.bind import BoundTwin, bind
 from realworthy.twins.files import load_twin, save_twin
-from realworthy.twins.inspection import Datasheet, Finding, Inspection, inspect
+from realworthy.twins.inspection import Datasheet, Inspection, ModelFinding, inspect
 from realworthy.twins.sources import builtin_names
 from realworthy.twins.twin import Provenance, Twin
 
 __all__ = [
     "BoundTwin",
     "Datasheet",
-    "Finding",
     "Inspection",
+    "ModelFinding",
     "Provenance",
     "Twin",
     "bind",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import BadModel, RealworthyError
 from realworthy.parameters import Operation, Parameter, ParameterSpace, Scope
-from realworthy.twins.compiled import OWN_PREFIX, Compiled, own_fields
+from realworthy.twins.compiled import OWN_PREFIX, CompiledModel, own_fields
 from realworthy.twins.drives import ExplicitDrive, install_drives
 from realworthy.twins.measured import add_sensors
 from realworthy.twins.sources import compile_spec
@@ -42,7 +42,7 @@ class BoundTwin:
         self,
         twin: Twin,
         space: ParameterSpace,
-        compiled: Compiled,
+        compiled: CompiledModel,
         drives: Sequence[ExplicitDrive],
         room: Sequence[str] = (),
     ) -> None:
@@ -129,7 +129,7 @@ def bind(
     return BoundTwin(twin, space, compiled, drives, room)
 
 
-def compile_twin(twin: Twin) -> Compiled:
+def compile_twin(twin: Twin) -> CompiledModel:
     """The model at the twin's nominal values, without room for other ones."""
     return _compile(twin, ParameterSpace([]))[0]
 
@@ -151,13 +151,15 @@ def model_fields(
 
 def _compile(
     twin: Twin, space: ParameterSpace
-) -> tuple[Compiled, tuple[ExplicitDrive, ...]]:
+) -> tuple[CompiledModel, tuple[ExplicitDrive, ...]]:
     spec = twin.spec()
     drives = install_drives(spec, _keep_commands(twin, space))
     add_sensors(spec, twin.base)
     _limit_motors(spec)
     plain = compile_spec(spec, twin.name)
-    first = Compiled(plain, {**own_fields(plain), **_law_fields(drives)}, twin.objects)
+    first = CompiledModel(
+        plain, {**own_fields(plain), **_law_fields(drives)}, twin.objects
+    )
     told = [
         find_parameter(first, name, twin.owner, twin.listing)
         for name in twin.parameters
@@ -170,7 +172,7 @@ def _compile(
     model = compile_spec(spec, twin.name)
     _restore_inertials(model, plain)
     own = {**own_fields(model), **_law_fields(drives)}
-    compiled = Compiled(model, own, twin.objects)
+    compiled = CompiledModel(model, own, twin.objects)
     if moved:
         _write_values(compiled, moved, values, owner=twin.owner)
     return compiled, drives
@@ -197,7 +199,7 @@ def _keep_commands(twin: Twin, space: ParameterSpace) -> Twin:
 
 
 def _make_room(
-    spec: mujoco.MjSpec, compiled: Compiled, wanted: list[Parameter]
+    spec: mujoco.MjSpec, compiled: CompiledModel, wanted: list[Parameter]
 ) -> None:
     for parameter in wanted:
         for element in parameter.binding.elements:
@@ -220,7 +222,7 @@ def _restore_inertials(model: mujoco.MjModel, plain: mujoco.MjModel) -> None:
 
 
 def _write_values(
-    compiled: Compiled,
+    compiled: CompiledModel,
     parameters: list[Parameter],
     values: Mapping[str, float],
     *,
@@ -245,7 +247,7 @@ def _write_values(
 
 
 def _check_written(
-    compiled: Compiled, fields: Fields, had_mass: NDArray[np.bool_], owner: str
+    compiled: CompiledModel, fields: Fields, had_mass: NDArray[np.bool_], owner: str
 ) -> None:
     """Raises where a twin's values leave a body massless or a number endless."""
     finite = fields and all(np.isfinite(values).all() for values in fields.values())
@@ -258,7 +260,7 @@ def _check_written(
         )
 
 
-def _plan(compiled: Compiled, space: ParameterSpace) -> tuple[_Line, ...]:
+def _plan(compiled: CompiledModel, space: ParameterSpace) -> tuple[_Line, ...]:
     """The lines that write a sample: kinds in order, sets before scales before adds."""
     blocks: dict[tuple[str, str, Operation], dict[str, int]] = defaultdict(dict)
     for column, parameter in enumerate(space):

@@ -13,7 +13,7 @@ PUSH_COLUMNS = ("x", "y", "z", "start", "duration")
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledModel:
     """`model`, and `own`: our fields by name, each of one world's shape.
 
     `own.sensor_scale`, `own.sensor_bias`, `own.sensor_noise` (nsensordata,)
@@ -68,7 +68,7 @@ def object_names(model: mujoco.MjModel, kind: mujoco.mjtObj) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def find_object_bodies(compiled: Compiled) -> set[str]:
+def find_object_bodies(compiled: CompiledModel) -> set[str]:
     """Names of all bodies of objects, those that hang on them included."""
     model = compiled.model
     roots = [compiled.id(mujoco.mjtObj.mjOBJ_BODY, name) for name in compiled.objects]

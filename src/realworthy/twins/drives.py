@@ -22,6 +22,7 @@ import numpy as np
 
 from realworthy.actuators import (
     Actuator,
+    ActuatorLaw,
     BadActuator,
     ControllerPosition,
     ControllerPositionVelocity,
@@ -29,13 +30,12 @@ from realworthy.actuators import (
     ControllerVelocity,
     ControllerVoltage,
     FrictionM1,
-    Law,
     MotorDc,
     MotorIdeal,
     build_law,
 )
 from realworthy.errors import UnknownName
-from realworthy.twins.guarded import GuardedLaw
+from realworthy.twins.guarded import LawWithFallback
 from realworthy.twins.structure import add_backlash
 from realworthy.twins.twin import Twin
 from realworthy.twins.writers.joints import STIFF_FRICTION
@@ -53,7 +53,7 @@ class ExplicitDrive:
 
     name: str
     joint: str
-    law: Law | GuardedLaw
+    law: ActuatorLaw | LawWithFallback
 
 
 def install_drives(spec: mujoco.MjSpec, twin: Twin) -> tuple[ExplicitDrive, ...]:

@@ -5,14 +5,14 @@ from typing import final
 
 import array_api_compat as api
 
-from realworthy.actuators import Actuator, Array, Law, Output, State
+from realworthy.actuators import Actuator, ActuatorLaw, ActuatorOutput, Array, State
 from realworthy.residuals import Envelope
 
 _PHYSICAL = "physical."
 
 
 @final
-class GuardedLaw:
+class LawWithFallback:
     """Steps like `actuators.Law`: a network inside its envelope, else the physics.
 
     torque = g · network + (1 − g) · physics, g = 1 within what the network was trained
@@ -21,7 +21,12 @@ class GuardedLaw:
     """
 
     def __init__(
-        self, network: Law, physical: Law, envelope: Envelope, *, gain: float = 1.0
+        self,
+        network: ActuatorLaw,
+        physical: ActuatorLaw,
+        envelope: Envelope,
+        *,
+        gain: float = 1.0,
     ) -> None:
         self.network, self.physical, self.envelope = network, physical, envelope
         self.gain = gain
@@ -50,7 +55,7 @@ class GuardedLaw:
         velocity: Array | None = None,
         worlds: Array | None = None,
     ) -> State:
-        """State as if `command` had been sent for long; see `Law.prime`."""
+        """State as if `command` had been sent for long; see `ActuatorLaw.prime`."""
         mine, theirs = _split(state)
         joint = {"position": position, "velocity": velocity, "worlds": worlds}
         primed = self.network.prime(mine, command, **joint)
@@ -66,7 +71,7 @@ class GuardedLaw:
         state: State,
         *,
         powered: Array | None = None,
-    ) -> Output:
+    ) -> ActuatorOutput:
         """Torque and friction budget; `parameters` are those of the physical model."""
         xp = api.array_namespace(velocity)
         mine, theirs = _split(state)
@@ -78,7 +83,7 @@ class GuardedLaw:
         g = self.gate(command[:, 0], position, velocity)
         if powered is not None:
             g = xp.where(powered, g, 0.0)  # friction remains, which only physics has
-        return Output(
+        return ActuatorOutput(
             g * learned.torque + (1.0 - g) * physics.torque,
             (1.0 - g) * physics.friction,
             learned.state | _mark(physics.state),

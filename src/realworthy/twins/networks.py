@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from realworthy.actuators import Actuator, Law, MotorNetwork, build_law
+from realworthy.actuators import Actuator, ActuatorLaw, MotorNetwork, build_law
 from realworthy.artefacts import load
 from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 from realworthy.residuals import Envelope
-from realworthy.twins.guarded import GuardedLaw
+from realworthy.twins.guarded import LawWithFallback
 
 SCHEMA = 1
 ENVELOPE = "envelope."
@@ -44,7 +44,7 @@ class DriveNetwork:
     file: DriveFile
     envelope: Envelope
 
-    def guard(self, physical: Law, *, gain: float = 1.0) -> GuardedLaw:
+    def guard(self, physical: ActuatorLaw, *, gain: float = 1.0) -> LawWithFallback:
         """The network within its envelope, else `physical`; at its timestep.
 
         `gain` is that of the firmware relative to the runs of training; it multiplies
@@ -55,7 +55,7 @@ class DriveNetwork:
         scaled = msgspec.structs.replace(motor, error_scale=gain * motor.error_scale)
         learned = msgspec.structs.replace(self.file.network, motor=scaled)
         law = build_law(learned, timestep=physical.timestep, folder=self.path.parent)
-        return GuardedLaw(law, physical, self.envelope, gain=gain)
+        return LawWithFallback(law, physical, self.envelope, gain=gain)
 
 
 def load_network(path: Path | str) -> DriveNetwork:

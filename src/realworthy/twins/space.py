@@ -13,7 +13,7 @@ from realworthy.parameters import (
     ParameterSpace,
     Transform,
 )
-from realworthy.twins.compiled import Compiled
+from realworthy.twins.compiled import CompiledModel
 from realworthy.twins.twin import ParameterText, Twin
 from realworthy.twins.writers import WRITERS, Group, Writer
 from realworthy.twins.writers.laws import is_explicit, law_writer
@@ -38,7 +38,7 @@ _BELIEVED = (
 """Kinds that a model without data is uncertain about."""
 
 
-def writer_of(compiled: Compiled, kind: str, element: str) -> Writer:
+def writer_of(compiled: CompiledModel, kind: str, element: str) -> Writer:
     """Who writes a quantity of an element: its explicit law's writer, or MuJoCo's."""
     if is_explicit(compiled, kind, element):
         return law_writer(kind)
@@ -47,7 +47,7 @@ def writer_of(compiled: Compiled, kind: str, element: str) -> Writer:
     raise UnknownName("kind", kind, {*WRITERS, *KINDS}, owner="Realworthy")
 
 
-def elements_of(compiled: Compiled, kind: str) -> tuple[str, ...]:
+def elements_of(compiled: CompiledModel, kind: str) -> tuple[str, ...]:
     """Elements that have a quantity, through an explicit law or natively."""
     explicit = law_writer(kind).elements(compiled) if kind in KINDS else ()
     native = WRITERS[kind].elements(compiled) if kind in WRITERS else ()
@@ -61,7 +61,7 @@ def full_space(twin: Twin) -> ParameterSpace:
 
 
 def _list_parameters(
-    compiled: Compiled, told: Mapping[str, ParameterText]
+    compiled: CompiledModel, told: Mapping[str, ParameterText]
 ) -> list[Parameter]:
     parameters: list[Parameter] = []
     for kind in {**WRITERS, **KINDS}:
@@ -74,7 +74,7 @@ def _list_parameters(
 
 
 def find_parameter(
-    compiled: Compiled, name: str, owner: str, listing: str = ""
+    compiled: CompiledModel, name: str, owner: str, listing: str = ""
 ) -> Parameter:
     """One parameter by its name, without listing all the others."""
     kinds = [kind for kind in {**WRITERS, **KINDS} if f".{kind}" in name]
@@ -126,7 +126,7 @@ def groups(twin: Twin, space: ParameterSpace) -> dict[Group, ParameterSpace]:
 
 
 def _describe(
-    compiled: Compiled,
+    compiled: CompiledModel,
     told: Mapping[str, ParameterText],
     kind: str,
     name: str,

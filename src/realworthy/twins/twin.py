@@ -19,7 +19,7 @@ from realworthy.parameters import Belief, Parameter, ParameterSpace
 from realworthy.parameters.files import BeliefText, from_text, to_text
 from realworthy.residuals import BadResidual, Residual, load_residual
 from realworthy.robots.roles import RoleChoices
-from realworthy.twins.compiled import Compiled
+from realworthy.twins.compiled import CompiledModel
 from realworthy.twins.floating import (
     FREE,
     WORLD,
@@ -50,7 +50,7 @@ class ParameterText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     """Bounds, no wider than those of the physical quantity."""
 
 
-class Evidence(msgspec.Struct, forbid_unknown_fields=True):
+class RecordingEvidence(msgspec.Struct, forbid_unknown_fields=True):
     """A recording that a twin was fitted to."""
 
     recording: str
@@ -70,7 +70,7 @@ class Provenance(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
     """When, as ISO 8601."""
     versions: dict[str, str] = {}
     """Of the tools, by name."""
-    recordings: list[Evidence] = []
+    recordings: list[RecordingEvidence] = []
     notes: str = ""
 
 
@@ -160,7 +160,7 @@ class Twin:
         return digest.hexdigest()
 
     @cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledModel:
         """The model with this twin's values, and room for nothing else."""
         from realworthy.twins.bind import compile_twin
 

@@ -11,7 +11,7 @@ from realworthy.identification.excitation import (
     record_motion,
 )
 from realworthy.realities import RealityFile, StandIn, make_reality
-from realworthy.recordings import Noise, Recording, Sidecar
+from realworthy.recordings import Recording, Sidecar, SignalNoise
 from realworthy.recordings.motion import Motion
 from realworthy.twins import Twin
 
@@ -41,7 +41,7 @@ def play_hidden_motion(file: Path, twin: Twin, motion: Motion, seed: int) -> Rec
         schema=1, twin=file.name, seed=seed, parameters=draw_truth(seed)
     )
     robot = StandIn(make_reality("hidden", truth, folder=file.parent))
-    sidecar = Sidecar(command_kind="position", noise=Noise(position=SIGMA))
+    sidecar = Sidecar(command_kind="position", noise=SignalNoise(position=SIGMA))
     done = record_motion(robot, motion, twin, sidecar=sidecar)
     assert done.reason == ""
     return done.recording

@@ -7,7 +7,7 @@ import pytest
 
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation import Status, identify_actively
-from realworthy.realities import Noise, RealityFile, StandIn, make_reality
+from realworthy.realities import RealityFile, RealityNoise, StandIn, make_reality
 from realworthy.twins import Twin
 
 from ..conftest import FIVE, SIGMA, draw_truth
@@ -20,7 +20,7 @@ def hide(file: Path, seed: int) -> StandIn:
         twin=file.name,
         seed=seed,
         parameters=draw_truth(seed),
-        noise=Noise(position=SIGMA, velocity=10 * SIGMA),
+        noise=RealityNoise(position=SIGMA, velocity=10 * SIGMA),
     )
     return StandIn(make_reality("hidden", described, folder=file.parent))
 

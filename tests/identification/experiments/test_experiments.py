@@ -20,7 +20,7 @@ from realworthy.identification.experiments import (
     record_inertia,
 )
 from realworthy.identification.experiments.delay import respond
-from realworthy.realities import Noise, StandIn
+from realworthy.realities import RealityNoise, StandIn
 from realworthy.realities.effects import Stribeck
 from realworthy.realities.reality import RealityFile, make_reality
 
@@ -52,7 +52,9 @@ def make_robot(
 ) -> StandIn:
     file = folder / "link.xml"
     file.write_text(LINK.format(actuator=actuator))
-    noise = Noise(position=2e-4, velocity=2e-3, torque=options.pop("torque", 0.01))
+    noise = RealityNoise(
+        position=2e-4, velocity=2e-3, torque=options.pop("torque", 0.01)
+    )
     described = RealityFile(
         schema=1, twin=file.name, seed=seed, noise=noise, rate=rate, **options
     )

@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from realworthy.deployment import play
-from realworthy.realities import Noise, StandIn
+from realworthy.realities import RealityNoise, StandIn
 from realworthy.realities.effects import Drag, Effect, LoadFriction, Stribeck
 from realworthy.realities.file import RealityFile
 from realworthy.realities.reality import make_reality
-from realworthy.recordings import Noise as DeclaredNoise
 from realworthy.recordings import Recording, Sidecar
+from realworthy.recordings import SignalNoise as DeclaredNoise
 
 RATE = 250.0
 TWO_LINKS = """
@@ -82,7 +82,7 @@ def play_hidden(
         seed=seed,
         effects=list(effects),
         rate=RATE,
-        noise=Noise(position=sigma, velocity=10 * sigma),
+        noise=RealityNoise(position=sigma, velocity=10 * sigma),
     )
     robot = StandIn(make_reality("hidden", description, folder=file.parent))
     t = np.arange(round(seconds * RATE)) / RATE

@@ -9,7 +9,7 @@ from realworthy.actuators import MotorNetwork, build_law
 from realworthy.errors import BadFile, Unwritable
 from realworthy.identification.networks import LearnedDrive, load_drive
 from realworthy.residuals.envelope import surround
-from realworthy.twins.guarded import GuardedLaw
+from realworthy.twins.guarded import LawWithFallback
 
 from .drives import PLAIN
 
@@ -39,7 +39,9 @@ def linear_drive(*, error_scale: float = 1.0) -> LearnedDrive:
     )
 
 
-def torque(law: GuardedLaw, error: float, velocity: float, **options: object) -> float:
+def torque(
+    law: LawWithFallback, error: float, velocity: float, **options: object
+) -> float:
     zero = np.zeros(1)
     state = law.initial_state(1, zero)
     goal = np.array([[error]])

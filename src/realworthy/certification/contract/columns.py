@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from realworthy.policies.terms import Linear, Term, Turn
+from realworthy.policies.terms import Linear, SineCosine, Term
 
 _OF_JOINTS = (".position", ".velocity", ".torque")
 
@@ -74,7 +74,7 @@ def _list_present(term: Term, age: int) -> list[Column]:
             )
             for signal, offset, scale in zip(term.signals, offsets, scales, strict=True)
         ]
-    if isinstance(term, Turn):
+    if isinstance(term, SineCosine):
         return [
             Column(term=term.name, part=part, signal=signal, age=age)
             for part in (ColumnPart.SINE, ColumnPart.COSINE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from realworthy.policies import Contract
-from realworthy.policies.contract import Normaliser
+from realworthy.policies.contract import NormaliserRecord
 from realworthy.policies.onnx_file import Graph
 from realworthy.policies.runner import Ports
 
@@ -92,7 +92,7 @@ def read_notes(metadata: Mapping[str, str]) -> ExporterNotes | None:
     )
 
 
-def find_normaliser(graph: Graph, ports: Ports) -> Normaliser | None:
+def find_normaliser(graph: Graph, ports: Ports) -> NormaliserRecord | None:
     """(x − mean) / sd where a graph begins with it, as rsl_rl's do; None: it does not.
 
     A normaliser that stays outside the graph, as Stable-Baselines3's does, is not seen.
@@ -121,7 +121,9 @@ def find_normaliser(graph: Graph, ports: Ports) -> Normaliser | None:
         if node.kind == "Sub" and mean is None:
             mean, name = values, node.outputs[0]
         elif node.kind == "Div" and mean is not None and (values > 0).all():
-            return Normaliser(mean=tuple(mean.tolist()), sd=tuple(values.tolist()))
+            return NormaliserRecord(
+                mean=tuple(mean.tolist()), sd=tuple(values.tolist())
+            )
         else:
             return None
     return None

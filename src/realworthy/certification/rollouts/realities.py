@@ -14,7 +14,7 @@ from realworthy.certification.rollouts.disturbed_link import DisturbedLink
 from realworthy.certification.rollouts.episodes import Rollouts, play
 from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite.condition import Condition
-from realworthy.realities import Noise, Reality
+from realworthy.realities import Reality, RealityNoise
 from realworthy.tasks.reality import build_real_worlds
 
 EPISODES = 100
@@ -94,7 +94,7 @@ class TaskAttempts:
     subject: Subject
     count: int = 100
     """Episodes on each: a share of a half is then known to ± 10 points (95 %)."""
-    noise: Noise = field(default_factory=Noise)
+    noise: RealityNoise = field(default_factory=RealityNoise)
 
     @property
     def measure(self) -> str:

@@ -35,9 +35,9 @@ from realworthy.certification.suite.mutant_kinds import (
 )
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Contract, Policy
-from realworthy.policies.contract import Normaliser
+from realworthy.policies.contract import NormaliserRecord
 from realworthy.policies.runner import Floats32, Runner
-from realworthy.policies.terms import Linear, Term, Turn
+from realworthy.policies.terms import Linear, SineCosine, Term
 
 __all__ = [
     "Degrees",
@@ -92,7 +92,7 @@ def miswire(contract: Contract, mutant: Mutant) -> Contract:
             return change(contract, action=change(action, scale=tuple(scale.tolist())))
         case StaleNormaliser(mean=mean, sd=sd):
             _check_normaliser(contract)
-            return change(contract, normaliser=Normaliser(mean=mean, sd=sd))
+            return change(contract, normaliser=NormaliserRecord(mean=mean, sd=sd))
         case SwappedJoints():
             terms = tuple(_swap(term, contract, mutant) for term in contract.terms)
             return change(contract, terms=terms)
@@ -124,7 +124,7 @@ def _swap(term: Term, contract: Contract, mutant: SwappedJoints) -> Term:
     swapped = [find_other(c, mutant, columns) for c in list_columns([term])]
     count = len(term.signals)
     signals = tuple(c.signal for c in swapped[:count])
-    if isinstance(term, Turn):
+    if isinstance(term, SineCosine):
         return msgspec.structs.replace(term, signals=signals)
     if not isinstance(term, Linear):
         return term
@@ -220,7 +220,7 @@ def _find_commands(contract: Contract, joint: str) -> NDArray[np.bool_]:
     return np.array([owner == joint for owner in owners])
 
 
-def _check_normaliser(contract: Contract) -> Normaliser:
+def _check_normaliser(contract: Contract) -> NormaliserRecord:
     if contract.normaliser is None:
         raise RealworthyError(
             "The contract says nothing of a normaliser, so none can be made stale."

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.parameters import ParameterSpace
-from realworthy.recordings import Noise, Recording, Sidecar
+from realworthy.recordings import Recording, Sidecar, SignalNoise
 from realworthy.recordings.motion import Reference
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots.plan import Plan
@@ -166,7 +166,7 @@ class Stage:
                 twin=self.twin.reference or self.twin.name,
                 command_kind=kinds.pop() if len(kinds) == 1 else None,
                 rate=self.rate,
-                noise=Noise(),
+                noise=SignalNoise(),
             ),
         )
 

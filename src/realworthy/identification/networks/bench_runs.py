@@ -7,13 +7,13 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.actuators import Bench, Law, simulate_bench
+from realworthy.actuators import ActuatorLaw, Bench, simulate_bench
 from realworthy.errors import BadRecording
 from realworthy.identification.networks.runs import DriveRun
-from realworthy.twins.guarded import GuardedLaw
+from realworthy.twins.guarded import LawWithFallback
 
 Floats = NDArray[np.float64]
-AnyLaw: TypeAlias = Law | GuardedLaw
+AnyLaw: TypeAlias = ActuatorLaw | LawWithFallback
 _CREEP = 0.02
 """[rad/s] within which a joint may be stuck: friction there is part of the budget."""
 
@@ -56,7 +56,7 @@ def run_freely(
     row_count = max(len(run.goal) for run in runs)
     goal = np.stack([_hold(run.goal, row_count) for run in runs], axis=1)
     trace = simulate_bench(
-        cast(Law, law),  # a GuardedLaw steps like one
+        cast(ActuatorLaw, law),  # a LawWithFallback steps like one
         bench,
         np.repeat(goal, per_row, axis=0)[:, :, None],
         position=np.array([run.position[0] for run in runs]),

@@ -11,7 +11,7 @@ from realworthy.actuators import Actuator, ControllerGoal, MotorNetwork, build_l
 from realworthy.artefacts import check_free, save, writing
 from realworthy.identification.networks.numbers import replace_numbers
 from realworthy.residuals import Envelope
-from realworthy.twins.guarded import GuardedLaw
+from realworthy.twins.guarded import LawWithFallback
 from realworthy.twins.networks import ENVELOPE, DriveFile, load_network
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def load_drive(
     timestep: float,
     gain: float = 1.0,
     gain_kind: str | None = None,
-) -> GuardedLaw:
+) -> LawWithFallback:
     """The law of a `*.drive.yaml`: the network where it has been, else the physics.
 
     `gain` is that of the firmware relative to the runs of training; it multiplies the

@@ -19,7 +19,7 @@ from realworthy.identification.networks.ridge import (
     fit_ensemble,
 )
 from realworthy.recordings import Recording
-from realworthy.residuals import Ensemble, Evidence, Residual, ResidualFile
+from realworthy.residuals import Ensemble, Residual, ResidualEvidence, ResidualFile
 from realworthy.simulators.replay import Replayer, Track, is_sound
 from realworthy.simulators.residual_force import ResidualForce
 from realworthy.twins import Twin
@@ -105,7 +105,7 @@ def fit_residual(
     gain = min(rms, key=lambda g: rms[g])
     if not rms[gain] <= _WORTH * rms[0.0]:
         gain = 0.0
-    evidence = Evidence(
+    evidence = ResidualEvidence(
         horizon=settings.horizon,
         start_count=sum(map(len, errors[gain])),
         without=rms[0.0],

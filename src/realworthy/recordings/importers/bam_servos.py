@@ -45,7 +45,7 @@ COLUMNS = {
 }
 
 
-class Log(msgspec.Struct):
+class BamLog(msgspec.Struct):
     """The file; `entries` are rows of numbers and booleans."""
 
     mass: float
@@ -65,7 +65,7 @@ def find(path: Path) -> list[Path]:
 def read(path: Path, given: Sidecar) -> list[Imported]:
     """One log. The duty is left out for motors that do not report it."""
     with reading(path, "a bench log"):
-        log = msgspec.json.decode(read_bytes(path, cost=_COST), type=Log)
+        log = msgspec.json.decode(read_bytes(path, cost=_COST), type=BamLog)
         keys = log.entries[0].keys()
         raw = {key: np.array([float(e[key]) for e in log.entries]) for key in keys}
     notes: dict[str, object] = {

@@ -123,7 +123,7 @@ class DrakeWorld(WitnessWorld):
         self._diagram = builder.Build()
         self._root = self._diagram.CreateDefaultContext()
         self.context = self.plant.GetMyMutableContextFromRoot(self._root)
-        self._coordinates = Coordinates(mechanism, joints)
+        self._coordinates = DrakeCoordinates(mechanism, joints)
         count = mechanism.dof_count
         self._inertia, self._friction = np.full(count, np.nan), np.full(count, np.nan)
         port = self.plant.get_applied_generalized_force_input_port()
@@ -174,7 +174,7 @@ class DrakeWorld(WitnessWorld):
         self._inertia, self._friction = inertia.copy(), friction.copy()
 
 
-class Coordinates:
+class DrakeCoordinates:
     """Between MuJoCo's positions, velocities and forces and Drake's.
 
     Drake writes a free body's orientation first and its rates in the world; MuJoCo its

@@ -23,10 +23,10 @@ from realworthy.simulators.witnesses.mechanism import (
     Floats,
     Joint,
     JointKind,
-    Link,
     Mechanism,
+    MechanismLink,
+    MechanismShape,
     Pose,
-    Shape,
     ShapeKind,
 )
 
@@ -145,7 +145,7 @@ def _register(plant: Any, body: Any, pose: Pose, solid: Any, material: Any) -> A
     )
 
 
-def _inertia(link: Link) -> Any:
+def _inertia(link: MechanismLink) -> Any:
     if link.mass == 0:
         return SpatialInertia.Zero()
     arm = link.centre
@@ -179,7 +179,7 @@ def _transform(pose: Pose) -> Any:
     return RigidTransform(RotationMatrix(pose.rotation), pose.position)
 
 
-def _solid(shape: Shape) -> Any:
+def _solid(shape: MechanismShape) -> Any:
     radius, length, _ = shape.size
     match shape.kind:
         case ShapeKind.PLANE:
@@ -198,7 +198,7 @@ def _solid(shape: Shape) -> Any:
             return geometry.Convex(points=shape.points.T, label=f"geom {shape.geom}")
 
 
-def _find_tips(shape: Shape) -> Floats:
+def _find_tips(shape: MechanismShape) -> Floats:
     """(n, 3) centres of the spheres with which a shape stands on a plane."""
     size = shape.size
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))

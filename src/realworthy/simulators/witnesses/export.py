@@ -13,10 +13,10 @@ from realworthy.simulators.witnesses.mechanism import (
     Floats,
     Joint,
     JointKind,
-    Link,
     Mechanism,
+    MechanismLink,
+    MechanismShape,
     Pose,
-    Shape,
     ShapeKind,
     Touching,
 )
@@ -81,9 +81,9 @@ def _free_dofs(model: mujoco.MjModel) -> NDArray[np.bool_]:
 
 def _export_links(
     model: mujoco.MjModel,
-) -> tuple[tuple[Link, ...], list[tuple[int, Pose]]]:
+) -> tuple[tuple[MechanismLink, ...], list[tuple[int, Pose]]]:
     """Links, and for each body its link and its place in that."""
-    links: list[Link] = []
+    links: list[MechanismLink] = []
     places: list[tuple[int, Pose]] = []
     members: list[list[int]] = []
     for body in range(model.nbody):
@@ -99,7 +99,9 @@ def _export_links(
         places.append((len(links), Pose.shift(np.zeros(3))))
         members.append([body])
         empty = np.zeros(3), np.zeros((3, 3))
-        links.append(Link(name or f"body {body}", parent, start, joints, 0.0, *empty))
+        links.append(
+            MechanismLink(name or f"body {body}", parent, start, joints, 0.0, *empty)
+        )
     return tuple(
         _with_inertia(model, link, bodies, places)
         for link, bodies in zip(links, members, strict=True)
@@ -137,10 +139,10 @@ def _export_joints(model: mujoco.MjModel, body: int) -> tuple[Joint, ...]:
 
 def _with_inertia(
     model: mujoco.MjModel,
-    link: Link,
+    link: MechanismLink,
     bodies: list[int],
     places: list[tuple[int, Pose]],
-) -> Link:
+) -> MechanismLink:
     """The link with the masses of all its bodies as one."""
     masses = model.body_mass[bodies]
     frames = [
@@ -154,12 +156,14 @@ def _with_inertia(
         arm = frame.position - centre
         own = frame.rotation @ np.diag(model.body_inertia[body]) @ frame.rotation.T
         inertia += own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return Link(link.name, link.parent, link.pose, link.joints, mass, centre, inertia)
+    return MechanismLink(
+        link.name, link.parent, link.pose, link.joints, mass, centre, inertia
+    )
 
 
 def _export_shapes(
     model: mujoco.MjModel, places: list[tuple[int, Pose]]
-) -> tuple[tuple[Shape, ...], Touching]:
+) -> tuple[tuple[MechanismShape, ...], Touching]:
     links = np.array([places[body][0] for body in model.geom_bodyid], dtype=np.intp)
     parents = np.array([_parent_link(model, places, b) for b in model.geom_bodyid])
     pairs, friction = find_touching(model, links, parents)
@@ -180,7 +184,7 @@ def _parent_link(
 
 def _export_shape(
     model: mujoco.MjModel, geom: int, places: list[tuple[int, Pose]]
-) -> Shape:
+) -> MechanismShape:
     link, frame = places[model.geom_bodyid[geom]]
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, geom)
     kind = shape_kind(model, geom)
@@ -190,7 +194,7 @@ def _export_shape(
         points = _mesh_points(model, int(model.geom_dataid[geom]))
     elif kind is ShapeKind.SURFACE:
         points, triangles = _field_surface(model, int(model.geom_dataid[geom]))
-    return Shape(
+    return MechanismShape(
         name=name or f"geom {geom}",
         geom=geom,
         link=link,

@@ -77,7 +77,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class MechanismShape:
     """Something that touches others."""
 
     name: str
@@ -97,7 +97,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link:
+class MechanismLink:
     """A body with all bodies that are welded to it."""
 
     name: str
@@ -132,9 +132,9 @@ class Touching:
 class Mechanism:
     """Everything of a model that a foreign engine takes over."""
 
-    links: tuple[Link, ...]
+    links: tuple[MechanismLink, ...]
     """A parent comes before its children; the first is the world."""
-    shapes: tuple[Shape, ...]
+    shapes: tuple[MechanismShape, ...]
     """Only those that may touch another."""
     touching: Touching
     gravity: Floats

@@ -23,10 +23,10 @@ from realworthy.simulators.witnesses.mechanism import (
     Floats,
     Joint,
     JointKind,
-    Link,
     Mechanism,
+    MechanismLink,
+    MechanismShape,
     Pose,
-    Shape,
     ShapeKind,
     cross,
     rotation_of,
@@ -72,11 +72,13 @@ def build_shapes(mechanism: Mechanism, friction: Floats) -> list[Any]:
     return shapes
 
 
-def build_trees(mechanism: Mechanism, scene: Any, shapes: list[Any]) -> "list[Tree]":
+def build_trees(
+    mechanism: Mechanism, scene: Any, shapes: list[Any]
+) -> "list[SapienTree]":
     """Adds everything to the scene; returns what moves."""
     standing = physx.PhysxRigidStaticComponent()
     parts: list[Any] = [standing]
-    trees: dict[int, Tree] = {}
+    trees: dict[int, SapienTree] = {}
     roots: list[int] = [WORLD]
     for number, link in enumerate(mechanism.links):
         if number == WORLD:
@@ -86,12 +88,12 @@ def build_trees(mechanism: Mechanism, scene: Any, shapes: list[Any]) -> "list[Tr
         if link.is_free:
             part = physx.PhysxArticulationLinkComponent(None)
             part.joint.type = "undefined"
-            trees[root] = Tree(part.articulation, link, {})
+            trees[root] = SapienTree(part.articulation, link, {})
         else:
             if link.parent == WORLD:
                 base = physx.PhysxArticulationLinkComponent(None)
                 base.joint.type = "fixed"
-                trees[root] = Tree(base.articulation, None, {})
+                trees[root] = SapienTree(base.articulation, None, {})
                 _add(scene, base)
             else:
                 base = parts[link.parent]
@@ -109,11 +111,11 @@ def build_trees(mechanism: Mechanism, scene: Any, shapes: list[Any]) -> "list[Tr
 
 
 @dataclass
-class Tree:
+class SapienTree:
     """One articulation, in MuJoCo's coordinates."""
 
     articulation: Any
-    floating: Link | None
+    floating: MechanismLink | None
     """Its root, where that is free."""
     joints: dict[str, Joint]
     """Hinges and slides by the names that the articulation knows."""
@@ -191,7 +193,9 @@ class Tree:
             joint.set_drive_properties(0.0, most / _CREEP, most, "force")
 
 
-def _add_joints(scene: Any, base: Any, link: Link, joints: dict[str, Joint]) -> Any:
+def _add_joints(
+    scene: Any, base: Any, link: MechanismLink, joints: dict[str, Joint]
+) -> Any:
     """The link on its joints; between two of them stands one that is very light."""
     pose, part = link.pose, base
     for joint in link.joints:
@@ -225,7 +229,7 @@ def _attach(part: Any, mechanism: Mechanism, shapes: list[Any], link: int) -> No
             part.attach(solid)
 
 
-def _set_inertia(part: Any, link: Link, share: float) -> None:
+def _set_inertia(part: Any, link: MechanismLink, share: float) -> None:
     moments, axes = np.linalg.eigh(link.inertia)
     axes[:, 2] *= np.sign(np.linalg.det(axes))
     part.set_mass(max(share * link.mass, 1e-9))
@@ -237,7 +241,7 @@ def _set_inertia(part: Any, link: Link, share: float) -> None:
     part.set_max_linear_velocity(_FAST)
 
 
-def _solid(shape: Shape, material: Any) -> Any:
+def _solid(shape: MechanismShape, material: Any) -> Any:
     radius, length, _ = shape.size
     turned = Pose(shape.pose.position, shape.pose.rotation @ _Z_TO_X)
     pose, ones = shape.pose, np.ones(3)

@@ -10,7 +10,7 @@ Imports numpy, mujoco and msgspec only.
 """
 
 from realworthy.twins.inspection.datasheets import Datasheet
-from realworthy.twins.inspection.findings import Finding, Severity
+from realworthy.twins.inspection.findings import ModelFinding, Severity
 from realworthy.twins.inspection.inspection import Inspection, inspect
 from realworthy.twins.inspection.tables import (
     ActuatorRow,
@@ -23,9 +23,9 @@ __all__ = [
     "ActuatorRow",
     "BodyRow",
     "Datasheet",
-    "Finding",
     "Inspection",
     "JointRow",
+    "ModelFinding",
     "SensorRow",
     "Severity",
     "inspect",

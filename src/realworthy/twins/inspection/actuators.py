@@ -13,7 +13,7 @@ from realworthy.twins.inspection.actuation import (
     own_force_limit,
     reflected_armature,
 )
-from realworthy.twins.inspection.findings import Finding, group
+from realworthy.twins.inspection.findings import ModelFinding, group
 from realworthy.twins.inspection.names import actuator_name, is_named, joint_name
 from realworthy.twins.inspection.pose import Posed
 
@@ -30,7 +30,7 @@ _EXPLICIT_DAMPING = {
 }
 
 
-def inspect_actuators(posed: Posed) -> list[Finding]:
+def inspect_actuators(posed: Posed) -> list[ModelFinding]:
     """Findings about every actuator of a posed model."""
     model = posed.model
     return [
@@ -45,7 +45,7 @@ def inspect_actuators(posed: Posed) -> list[Finding]:
     ]
 
 
-def _inspect_names(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_names(model: mujoco.MjModel) -> list[ModelFinding]:
     details = {
         actuator_name(model, i): ""
         for i in range(model.nactuator)
@@ -60,7 +60,7 @@ def _inspect_names(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_limits(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_limits(model: mujoco.MjModel) -> list[ModelFinding]:
     any_command: dict[str, str] = {}
     any_force: dict[str, str] = {}
     for i in range(model.nactuator):
@@ -90,7 +90,7 @@ def _inspect_limits(model: mujoco.MjModel) -> list[Finding]:
     ]
 
 
-def _inspect_command_range(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_command_range(model: mujoco.MjModel) -> list[ModelFinding]:
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         joint, first = driven_joint(model, i), model.actuator_ctrladr[i]
@@ -113,7 +113,7 @@ def _inspect_command_range(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_force_ranges(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_force_ranges(model: mujoco.MjModel) -> list[ModelFinding]:
     with_joint: dict[str, str] = {}
     with_input: dict[str, str] = {}
     for i in range(model.nactuator):
@@ -154,7 +154,7 @@ def _inspect_force_ranges(model: mujoco.MjModel) -> list[Finding]:
     ]
 
 
-def _inspect_delays(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_delays(model: mujoco.MjModel) -> list[ModelFinding]:
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         delay = float(model.actuator_delay[i])
@@ -172,7 +172,7 @@ def _inspect_delays(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_steadiness(posed: Posed) -> list[Finding]:
+def _inspect_steadiness(posed: Posed) -> list[ModelFinding]:
     """Gains against inertia and timestep.
 
     One step of the semi-implicit Euler method multiplies an error by about
@@ -207,7 +207,7 @@ def _inspect_steadiness(posed: Posed) -> list[Finding]:
     )
 
 
-def _inspect_armature(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_armature(model: mujoco.MjModel) -> list[ModelFinding]:
     details: dict[str, str] = {}
     for i in range(model.nactuator):
         joint = driven_joint(model, i)
@@ -224,7 +224,7 @@ def _inspect_armature(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_stiffness(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_stiffness(model: mujoco.MjModel) -> list[ModelFinding]:
     """Position servos so stiff that they are either at full force or at the goal."""
     details: dict[str, str] = {}
     for i in range(model.nactuator):

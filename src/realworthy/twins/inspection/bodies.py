@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from realworthy.twins.inspection.findings import Finding, group
+from realworthy.twins.inspection.findings import ModelFinding, group
 from realworthy.twins.inspection.names import body_name
 
 _ROUNDING = 1e-6  # share of an inertia that may be lost in decimal digits
@@ -12,7 +12,7 @@ _LARGEST_RATIO = 1.5  # radius of gyration over the extent of the body's shapes
 _SMALLEST_RATIO = 0.01
 
 
-def inspect_bodies(model: mujoco.MjModel) -> list[Finding]:
+def inspect_bodies(model: mujoco.MjModel) -> list[ModelFinding]:
     """Findings about the mass properties of every body but the world."""
     return [
         *_inspect_inertia_positive(model),
@@ -22,7 +22,7 @@ def inspect_bodies(model: mujoco.MjModel) -> list[Finding]:
     ]
 
 
-def _inspect_inertia_positive(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_inertia_positive(model: mujoco.MjModel) -> list[ModelFinding]:
     details: dict[str, str] = {}
     for body in range(1, model.nbody):
         least = float(model.body_inertia[body].min())
@@ -37,7 +37,7 @@ def _inspect_inertia_positive(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_triangle(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_triangle(model: mujoco.MjModel) -> list[ModelFinding]:
     details: dict[str, str] = {}
     for body in range(1, model.nbody):
         a, b, c = sorted(float(moment) for moment in model.body_inertia[body])
@@ -53,7 +53,7 @@ def _inspect_triangle(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_massless(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_massless(model: mujoco.MjModel) -> list[ModelFinding]:
     """Bodies with joints whose rigid group (welded children too) weighs nothing."""
     weights = np.bincount(
         model.body_weldid, weights=model.body_mass, minlength=model.nbody
@@ -72,7 +72,7 @@ def _inspect_massless(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_extent(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_extent(model: mujoco.MjModel) -> list[ModelFinding]:
     too_large: dict[str, str] = {}
     too_small: dict[str, str] = {}
     for body in range(1, model.nbody):

@@ -2,14 +2,14 @@
 
 import mujoco
 
-from realworthy.twins.inspection.findings import Finding, group
+from realworthy.twins.inspection.findings import ModelFinding, group
 from realworthy.twins.inspection.names import name_of
 from realworthy.twins.inspection.pose import Posed
 
 _DEPTH = 1e-3  # [m] soft contacts sink in less than this under a robot's weight
 
 
-def inspect_contacts(posed: Posed) -> list[Finding]:
+def inspect_contacts(posed: Posed) -> list[ModelFinding]:
     """A finding for shapes that overlap in the home pose, each pair at its deepest."""
     depths: dict[str, float] = {}
     for contact in posed.data.contact:

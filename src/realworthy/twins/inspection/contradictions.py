@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import mujoco
 
-from realworthy.twins.inspection.findings import Finding, group
+from realworthy.twins.inspection.findings import ModelFinding, group
 from realworthy.twins.inspection.tables import (
     ActuatorRow,
     BodyRow,
@@ -59,12 +59,12 @@ _OF_ACTUATORS = (
 
 def inspect_others(
     model: mujoco.MjModel, others: Mapping[str, mujoco.MjModel]
-) -> list[Finding]:
+) -> list[ModelFinding]:
     """Findings for every number that differs between `model` and another file."""
     joints = _joints(model)
     bodies = {row.name: row for row in read_bodies(model)}
     actuators = {row.name: row for row in read_actuators(model)}
-    findings: list[Finding] = []
+    findings: list[ModelFinding] = []
     for title, other in others.items():
         their_joints = _joints(other)
         their_bodies = {row.name: row for row in read_bodies(other)}
@@ -82,7 +82,7 @@ def _joints(model: mujoco.MjModel) -> dict[str, JointRow]:
 
 def _inspect_missing(
     title: str, mine: Mapping[str, JointRow], theirs: Mapping[str, JointRow]
-) -> list[Finding]:
+) -> list[ModelFinding]:
     details = {name: "only here" for name in mine if name not in theirs}
     details |= {name: "only there" for name in theirs if name not in mine}
     return group(
@@ -99,8 +99,8 @@ def _compare(
     mine: Mapping[str, Row],
     theirs: Mapping[str, Row],
     quantities: tuple[_Quantity[Row], ...],
-) -> list[Finding]:
-    findings: list[Finding] = []
+) -> list[ModelFinding]:
+    findings: list[ModelFinding] = []
     for quantity in quantities:
         details: dict[str, str] = {}
         for name in (name for name in mine if name in theirs):

@@ -16,7 +16,7 @@ from realworthy.twins.inspection.actuation import (
     joint_force_limit,
     reflected_armature,
 )
-from realworthy.twins.inspection.findings import Finding, Severity, group
+from realworthy.twins.inspection.findings import ModelFinding, Severity, group
 from realworthy.twins.inspection.names import joint_name
 
 _TOLERANCE = 0.05
@@ -63,7 +63,7 @@ class _Mismatch:
 
 def inspect_datasheet(
     model: mujoco.MjModel, datasheet: Mapping[str, Datasheet]
-) -> list[Finding]:
+) -> list[ModelFinding]:
     """Findings where the model's number and the stated one are over 5 % apart.
 
     A model that is stronger, quicker or otherwise larger than stated is a warning. One
@@ -146,7 +146,7 @@ def _compute_speed_limit(model: mujoco.MjModel, joint: int) -> float | None:
     return max(force, 0.0) / braking
 
 
-def _report(mismatches: list[_Mismatch]) -> list[Finding]:
+def _report(mismatches: list[_Mismatch]) -> list[ModelFinding]:
     """One finding for every quantity and direction."""
     details: dict[tuple[str, Severity], dict[str, str]] = {}
     for mismatch in mismatches:

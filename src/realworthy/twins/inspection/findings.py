@@ -11,7 +11,7 @@ _DETAILS_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ModelFinding:
     """What is wrong (`text`), with whom (`subject`), and what to do (`hint`)."""
 
     check: str
@@ -33,7 +33,7 @@ def group(
     text: str,
     *,
     hint: str = "",
-) -> list[Finding]:
+) -> list[ModelFinding]:
     """One finding for all names in `details` (name → its number in words), or none.
 
     Names with the same detail share it: "armature is missing (0.01 stated: hip, knee)".
@@ -52,7 +52,7 @@ def group(
         if left_out > 0:
             shown += f"; {left_out} more"
     return [
-        Finding(
+        ModelFinding(
             check=check,
             severity=severity,
             subject=", ".join(details),

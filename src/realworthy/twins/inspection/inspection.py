@@ -10,7 +10,7 @@ from realworthy.twins.inspection.bodies import inspect_bodies
 from realworthy.twins.inspection.contacts import inspect_contacts
 from realworthy.twins.inspection.contradictions import inspect_others
 from realworthy.twins.inspection.datasheets import Datasheet, inspect_datasheet
-from realworthy.twins.inspection.findings import Finding, Severity
+from realworthy.twins.inspection.findings import ModelFinding, Severity
 from realworthy.twins.inspection.joints import inspect_joints
 from realworthy.twins.inspection.pose import pose_home
 from realworthy.twins.inspection.tables import (
@@ -42,7 +42,7 @@ class Inspection:
     joints: tuple[JointRow, ...]
     actuators: tuple[ActuatorRow, ...]
     sensors: tuple[SensorRow, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[ModelFinding, ...]
 
 
 def inspect(

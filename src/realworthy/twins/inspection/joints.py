@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from realworthy.twins.inspection.actuation import actuator_kind, actuators_of
-from realworthy.twins.inspection.findings import Finding, group
+from realworthy.twins.inspection.findings import ModelFinding, group
 from realworthy.twins.inspection.names import is_named, joint_name
 from realworthy.twins.inspection.pose import Posed
 
@@ -15,7 +15,7 @@ _NARROWEST = 0.12  # [rad] span below which radians were probably read as degree
 _STIFF_IMPEDANCE = 0.99  # friction with less of it creeps
 
 
-def inspect_joints(posed: Posed) -> list[Finding]:
+def inspect_joints(posed: Posed) -> list[ModelFinding]:
     """Findings about every joint of a posed model."""
     model = posed.model
     return [
@@ -31,7 +31,7 @@ def _scalar_joints(model: mujoco.MjModel) -> list[int]:
     return [j for j in range(model.njnt) if int(model.jnt_type[j]) in {_HINGE, _SLIDE}]
 
 
-def _inspect_names(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_names(model: mujoco.MjModel) -> list[ModelFinding]:
     details = {
         joint_name(model, joint): ""
         for joint in _scalar_joints(model)
@@ -46,7 +46,7 @@ def _inspect_names(model: mujoco.MjModel) -> list[Finding]:
     )
 
 
-def _inspect_ranges(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_ranges(model: mujoco.MjModel) -> list[ModelFinding]:
     wrong: dict[str, str] = {}
     ignored: dict[str, str] = {}
     endless: dict[str, str] = {}
@@ -91,7 +91,7 @@ def _has_position_servo(model: mujoco.MjModel, joint: int) -> bool:
     )
 
 
-def _inspect_units(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_units(model: mujoco.MjModel) -> list[ModelFinding]:
     wide: dict[str, str] = {}
     widest: dict[str, str] = {}
     narrow: dict[str, str] = {}
@@ -129,7 +129,7 @@ def _inspect_units(model: mujoco.MjModel) -> list[Finding]:
     ]
 
 
-def _inspect_home_in_range(posed: Posed) -> list[Finding]:
+def _inspect_home_in_range(posed: Posed) -> list[ModelFinding]:
     model = posed.model
     details: dict[str, str] = {}
     for joint in _scalar_joints(model):
@@ -149,7 +149,7 @@ def _inspect_home_in_range(posed: Posed) -> list[Finding]:
     )
 
 
-def _inspect_friction(model: mujoco.MjModel) -> list[Finding]:
+def _inspect_friction(model: mujoco.MjModel) -> list[ModelFinding]:
     details: dict[str, str] = {}
     for joint in range(model.njnt):
         dof = model.jnt_dofadr[joint]

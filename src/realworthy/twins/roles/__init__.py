@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from realworthy.twins.roles.arm import find_gripper, find_tip
 from realworthy.twins.roles.legs import Foot, find_feet
-from realworthy.twins.roles.part import CHOSEN, MissingPart, Part
+from realworthy.twins.roles.part import CHOSEN, MissingRole, RobotPart
 from realworthy.twins.roles.symmetry import find_mirror_image
-from realworthy.twins.roles.tree import Tree
+from realworthy.twins.roles.tree import KinematicTree
 
 if TYPE_CHECKING:
     from realworthy.twins.twin import Twin
 
-__all__ = ["Foot", "MissingPart", "Part", "Roles"]
+__all__ = ["Foot", "MissingRole", "RobotPart", "Roles"]
 
 
 class Roles:
@@ -27,40 +27,42 @@ class Roles:
         self._twin, self._choices = twin, twin.role_choices
 
     @cached_property
-    def tip(self) -> Part[str]:
+    def tip(self) -> RobotPart[str]:
         """The site, or else the body, that an arm brings somewhere."""
         return find_tip(self._tree, self._choices)
 
     @cached_property
-    def gripper(self) -> Part[tuple[str, ...]]:
+    def gripper(self) -> RobotPart[tuple[str, ...]]:
         """Joints beyond the tip, which rest."""
         return find_gripper(self._tree, self._choices, self.tip)
 
     @cached_property
-    def trunk(self) -> Part[str]:
+    def trunk(self) -> RobotPart[str]:
         """The body that floats and carries the legs."""
         base, reason = self._twin.base, self._twin.floating.reason
         return (
-            Part(None, reason) if base is None else Part(base.body, reason, base.body)
+            RobotPart(None, reason)
+            if base is None
+            else RobotPart(base.body, reason, base.body)
         )
 
     @cached_property
-    def feet(self) -> Part[tuple[Foot, ...]]:
+    def feet(self) -> RobotPart[tuple[Foot, ...]]:
         """What stands on the ground: front before rear, left before right."""
         return find_feet(self._tree, self._choices)
 
     @cached_property
-    def home(self) -> Part[str]:
+    def home(self) -> RobotPart[str]:
         """The keyframe that the robot starts in; empty: the model's zero pose."""
         model, choice = self._twin.compiled.model, self._choices.home
         names = [model.key(i).name for i in range(model.nkey)]
         if choice:
-            return Part(choice, CHOSEN, f"keyframe {choice}")
+            return RobotPart(choice, CHOSEN, f"keyframe {choice}")
         if not names:
-            return Part("", "the model has no keyframe", "every joint at zero")
+            return RobotPart("", "the model has no keyframe", "every joint at zero")
         first = "home" if "home" in names else names[0]
         why = "the keyframe of that name" if first == "home" else "the first keyframe"
-        return Part(first, why, f"keyframe {first or 0}")
+        return RobotPart(first, why, f"keyframe {first or 0}")
 
     @cached_property
     def mirror_image(self) -> dict[str, tuple[str, float]] | None:
@@ -68,5 +70,5 @@ class Roles:
         return find_mirror_image(self._tree)
 
     @cached_property
-    def _tree(self) -> Tree:
-        return Tree(self._twin)
+    def _tree(self) -> KinematicTree:
+        return KinematicTree(self._twin)

@@ -9,8 +9,8 @@ link; without sites it is the body that carries the gripper, or the last link it
 import numpy as np
 
 from realworthy.robots.roles import RoleChoices
-from realworthy.twins.roles.part import CHOSEN, Part
-from realworthy.twins.roles.tree import Tree
+from realworthy.twins.roles.part import CHOSEN, RobotPart
+from realworthy.twins.roles.tree import KinematicTree
 
 _JAW_REACH = 0.65
 """Share of a jaw's length by which the link before reaches past the jaw's joint, at
@@ -28,46 +28,46 @@ _HINT = ("grip", "jaw", "finger", "claw")
 
 
 def find_gripper(
-    tree: Tree, choices: RoleChoices, tip: Part[str]
-) -> Part[tuple[str, ...]]:
+    tree: KinematicTree, choices: RoleChoices, tip: RobotPart[str]
+) -> RobotPart[tuple[str, ...]]:
     """Joints that hang on the link of the tip."""
     if choices.gripper:
-        return Part(choices.gripper, CHOSEN, ", ".join(choices.gripper))
+        return RobotPart(choices.gripper, CHOSEN, ", ".join(choices.gripper))
     if tip.value is None:
-        return Part(None, "there is no tip that it could be beyond")
+        return RobotPart(None, "there is no tip that it could be beyond")
     body = tree.find_body(tip.value, "tip")
     chain = tree.list_chain(body)
     names = tree.name_joints(tree.list_beyond(chain[-1])) if chain else ()
     if not names:
-        return Part((), "no joint moves beyond the tip", "none")
-    return Part(names, "moves beyond the tip and stays at home", ", ".join(names))
+        return RobotPart((), "no joint moves beyond the tip", "none")
+    return RobotPart(names, "moves beyond the tip and stays at home", ", ".join(names))
 
 
-def find_tip(tree: Tree, choices: RoleChoices) -> Part[str]:
+def find_tip(tree: KinematicTree, choices: RoleChoices) -> RobotPart[str]:
     """The site, or else the body, that an arm brings somewhere."""
     if choices.tip:
         kind, _ = tree.locate(choices.tip, "tip")
-        return Part(choices.tip, CHOSEN, f"{kind} {choices.tip}")
+        return RobotPart(choices.tip, CHOSEN, f"{kind} {choices.tip}")
     if tree.base:
         floats = tree.name_body(tree.base)
-        return Part(None, f"'{floats}' floats, and an arm stands on what is fixed")
+        return RobotPart(None, f"'{floats}' floats, and an arm stands on what is fixed")
     roots = tree.list_children(0)
     if not roots:
-        return Part(None, "no joint moves a link of it")
+        return RobotPart(None, "no joint moves a link of it")
     if len(roots) > _ARMS:
         palm = tree.name_body(int(tree.model.body_parentid[roots[0]]))
         reason = f"{len(roots)} rows of links begin at '{palm}': a hand, not an arm"
-        return Part(None, reason)
+        return RobotPart(None, reason)
     sizes = [len(tree.list_beyond(root)) for root in roots]
     root = roots[int(np.argmax(sizes))]
     others = "" if len(roots) == 1 else f", of the first of {len(roots)} arms"
     chain, why = _follow(tree, root, choices)
     if not chain:
-        return Part(None, "every joint is its gripper's")
+        return RobotPart(None, "every joint is its gripper's")
     beyond = tree.name_joints(tree.list_beyond(chain[-1]))
     carried = tree.name_joints(chain)
     if len(beyond) > len(carried):
-        return Part(
+        return RobotPart(
             None,
             f"{len(beyond)} joints branch from '{tree.name_body(chain[-1])}', which "
             f"{len(carried)} carry: a hand, not an arm",
@@ -77,11 +77,13 @@ def find_tip(tree: Tree, choices: RoleChoices) -> Part[str]:
     ]
     if still:
         joint = tree.model.joint(still[0]).name
-        return Part(None, f"nothing drives joint '{joint}'")
+        return RobotPart(None, f"nothing drives joint '{joint}'")
     return _choose_point(tree, chain, why + others)
 
 
-def _follow(tree: Tree, root: int, choices: RoleChoices) -> tuple[list[int], str]:
+def _follow(
+    tree: KinematicTree, root: int, choices: RoleChoices
+) -> tuple[list[int], str]:
     """The arm's links from its root on, and why it ends there."""
     chain = [root]
     while True:
@@ -102,7 +104,7 @@ def _follow(tree: Tree, root: int, choices: RoleChoices) -> tuple[list[int], str
     return chain, "with which the arm ends"
 
 
-def _choose_point(tree: Tree, chain: list[int], why: str) -> Part[str]:
+def _choose_point(tree: KinematicTree, chain: list[int], why: str) -> RobotPart[str]:
     model, last = tree.model, chain[-1]
     bodies = tree.list_welded(last)
     sites = [i for i in range(model.nsite) if int(model.site_bodyid[i]) in bodies]
@@ -113,16 +115,16 @@ def _choose_point(tree: Tree, chain: list[int], why: str) -> Part[str]:
         anchor = tree.find_anchor(tree.list_joints(last)[0])
         away = [np.linalg.norm(tree.data.site_xpos[i] - anchor) for i in sites]
         name = model.site(sites[int(np.argmax(away))]).name
-        return Part(
+        return RobotPart(
             name, f"outermost site of the link {carried}, {why}", f"site {name}"
         )
     fingers = tree.list_children(last)
     body = int(model.body_parentid[fingers[0]]) if fingers else last
     name = tree.name_body(body)
-    return Part(name, f"the link {carried}, {why}; it has no site", f"body {name}")
+    return RobotPart(name, f"the link {carried}, {why}; it has no site", f"body {name}")
 
 
-def _is_jaw(tree: Tree, before: int, last: int) -> bool:
+def _is_jaw(tree: KinematicTree, before: int, last: int) -> bool:
     """Whether a link closes on the one that carries it, which reaches as far."""
     joints = tree.list_joints(last)
     shapes = tree.list_shapes(last, touching=False)
@@ -152,7 +154,7 @@ def _is_jaw(tree: Tree, before: int, last: int) -> bool:
     return min(gaps) < _JAW_CLOSED * length and max(gaps) > _JAW_OPEN * length
 
 
-def _is_called_gripper(tree: Tree, link: int) -> bool:
+def _is_called_gripper(tree: KinematicTree, link: int) -> bool:
     """By its joint's name: a hint where shapes say nothing."""
     return any(
         hint in name.lower() for name in tree.name_joints([link]) for hint in _HINT

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.robots.roles import RoleChoices
-from realworthy.twins.roles.part import CHOSEN, Part
-from realworthy.twins.roles.tree import Tree
+from realworthy.twins.roles.part import CHOSEN, RobotPart
+from realworthy.twins.roles.tree import KinematicTree
 
 Floats = NDArray[np.float64]
 _LEVEL = 0.15
@@ -52,34 +52,36 @@ class Foot:
     """Quaternion w-x-y-z in the body's frame that is level at home."""
 
 
-def find_feet(tree: Tree, choices: RoleChoices) -> Part[tuple[Foot, ...]]:
+def find_feet(tree: KinematicTree, choices: RoleChoices) -> RobotPart[tuple[Foot, ...]]:
     """All feet: front before rear, left before right."""
     if not tree.base:
-        return Part(None, "it is fixed to the world, and legs carry what floats")
+        return RobotPart(None, "it is fixed to the world, and legs carry what floats")
     links, why = _choose_links(tree, choices)
     if not links:
-        return Part(None, why)
+        return RobotPart(None, why)
     chains = {link: tree.list_chain(link) for link in links}
     for link, chain in chains.items():
         joints = [joint for body in chain for joint in tree.list_joints(body)]
         still = [joint for joint in joints if joint not in tree.driven]
         if still:
             joint, foot = tree.model.joint(still[0]).name, tree.name_body(link)
-            return Part(None, f"nothing drives joint '{joint}' above foot '{foot}'")
+            return RobotPart(
+                None, f"nothing drives joint '{joint}' above foot '{foot}'"
+            )
     middles = {link: _find_middle(tree, link) for link in links}
     places = _name_places(tree, middles)
     if places is None:
         seen = ", ".join(tree.name_body(link) for link in links)
-        return Part(None, f"its feet ({seen}) are not on two sides of it")
+        return RobotPart(None, f"its feet ({seen}) are not on two sides of it")
     feet = tuple(_describe(tree, place, link) for place, link in places.items())
-    return Part(feet, why, ", ".join(_name(foot) for foot in feet))
+    return RobotPart(feet, why, ", ".join(_name(foot) for foot in feet))
 
 
 def _name(foot: Foot) -> str:
     return f"{foot.place.replace('_', ' ')}: {foot.site if foot.feels else foot.body}"
 
 
-def _choose_links(tree: Tree, choices: RoleChoices) -> tuple[list[int], str]:
+def _choose_links(tree: KinematicTree, choices: RoleChoices) -> tuple[list[int], str]:
     """Links with feet, and why."""
     if choices.feet:
         bodies = [tree.find_body(name, "feet") for name in choices.feet]
@@ -103,12 +105,12 @@ def _choose_links(tree: Tree, choices: RoleChoices) -> tuple[list[int], str]:
     )
 
 
-def _find_low(tree: Tree, link: int) -> float:
+def _find_low(tree: KinematicTree, link: int) -> float:
     points = tree.list_points(tree.list_shapes(link, touching=True))
     return float(points[:, 2].min()) if len(points) else np.inf
 
 
-def _find_sole(tree: Tree, link: int) -> tuple[Floats, float]:
+def _find_sole(tree: KinematicTree, link: int) -> tuple[Floats, float]:
     """Centre [m] in the world, and radius [m] of the contacts about it."""
     shapes = tree.list_shapes(link, touching=True)
     clouds = {shape: tree.list_points([shape]) for shape in shapes}
@@ -128,13 +130,15 @@ def _find_sole(tree: Tree, link: int) -> tuple[Floats, float]:
     return centre, _MARGIN * max(radius, height / 2)
 
 
-def _find_middle(tree: Tree, link: int) -> Floats:
+def _find_middle(tree: KinematicTree, link: int) -> Floats:
     """(3,) [m] of the sole in the trunk's frame."""
     centre, _ = _find_sole(tree, link)
     return tree.frame.T @ (centre - tree.data.xpos[tree.base])
 
 
-def _name_places(tree: Tree, middles: dict[int, Floats]) -> dict[str, int] | None:
+def _name_places(
+    tree: KinematicTree, middles: dict[int, Floats]
+) -> dict[str, int] | None:
     """Place → link, front before rear, left before right; None where sides differ."""
     by_x = sorted(middles, key=lambda link: -middles[link][0])
     if len(by_x) == 2:
@@ -152,7 +156,7 @@ def _name_places(tree: Tree, middles: dict[int, Floats]) -> dict[str, int] | Non
     return found
 
 
-def _describe(tree: Tree, place: str, link: int) -> Foot:
+def _describe(tree: KinematicTree, place: str, link: int) -> Foot:
     centre, radius = _find_sole(tree, link)
     turn = tree.data.xmat[link].reshape(3, 3)
     low = centre.copy()
@@ -180,18 +184,18 @@ def _describe(tree: Tree, place: str, link: int) -> Foot:
     )
 
 
-def _is_pitch(tree: Tree, joint: int) -> bool:
+def _is_pitch(tree: KinematicTree, joint: int) -> bool:
     """Whether the trunk's y is the axis nearest to the joint's."""
     return int(np.abs(tree.frame.T @ tree.find_axis(joint)).argmax()) == 1
 
 
-def _measure_aside(tree: Tree, joint: int, foot: Floats) -> float:
+def _measure_aside(tree: KinematicTree, joint: int, foot: Floats) -> float:
     """[m/rad] by which a hinge moves a foot along the trunk's y."""
     moved = np.cross(tree.find_axis(joint), foot - tree.find_anchor(joint))
     return float(abs((tree.frame.T @ moved)[1]))
 
 
-def _name_free_site(tree: Tree, name: str) -> str:
+def _name_free_site(tree: KinematicTree, name: str) -> str:
     """The name, or a longer one where a site is called so."""
     taken = {tree.model.site(i).name for i in range(tree.model.nsite)}
     while name in taken:
@@ -199,7 +203,7 @@ def _name_free_site(tree: Tree, name: str) -> str:
     return name
 
 
-def _find_touch_site(tree: Tree, link: int) -> str:
+def _find_touch_site(tree: KinematicTree, link: int) -> str:
     """The site of a link that has a touch sensor called after it."""
     model, bodies = tree.model, tree.list_welded(link)
     sensors = {model.sensor(i).name for i in range(model.nsensor)}

@@ -9,7 +9,7 @@ T_co = TypeVar("T_co", covariant=True)
 CHOSEN = "chosen for this twin"
 
 
-class MissingPart(RealworthyError):
+class MissingRole(RealworthyError):
     """A robot has nothing that could have a role."""
 
     def __init__(self, owner: str, role: str, reason: str, hint: str = "") -> None:
@@ -18,7 +18,7 @@ class MissingPart(RealworthyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[T_co]):
+class RobotPart(Generic[T_co]):
     """A part with a role; without a value the robot has none."""
 
     value: T_co | None

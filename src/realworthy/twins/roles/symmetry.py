@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.twins.roles.tree import Tree
+from realworthy.twins.roles.tree import KinematicTree
 
 Floats = NDArray[np.float64]
 _NEAR = 0.02
@@ -14,7 +14,7 @@ _PARALLEL = 0.98
 _SLIDE = 2
 
 
-def find_mirror_image(tree: Tree) -> dict[str, tuple[str, float]] | None:
+def find_mirror_image(tree: KinematicTree) -> dict[str, tuple[str, float]] | None:
     """Joint → its partner, and the sign of angles there; None: no mirror image.
 
     As the robot is at home, in the frame of its floating base.
@@ -42,17 +42,17 @@ def find_mirror_image(tree: Tree) -> dict[str, tuple[str, float]] | None:
     return found if is_mutual else None
 
 
-def _place(tree: Tree, joint: int) -> Floats:
+def _place(tree: KinematicTree, joint: int) -> Floats:
     """(3,) [m] of a joint in the base's frame."""
     return tree.frame.T @ (tree.find_anchor(joint) - tree.data.xpos[tree.base])
 
 
-def _turn_back(tree: Tree, joint: int) -> Floats:
+def _turn_back(tree: KinematicTree, joint: int) -> Floats:
     """(3,) a joint's axis in the base's frame."""
     return tree.frame.T @ tree.find_axis(joint)
 
 
-def _reflect(tree: Tree, joint: int) -> Floats:
+def _reflect(tree: KinematicTree, joint: int) -> Floats:
     """(3,) a joint's axis in the mirror.
 
     A slide's turns its y round; a hinge's, about which it turns, keeps y alone.

@@ -16,7 +16,7 @@ _SIMPLE = (_JOINT.mjJNT_HINGE, _JOINT.mjJNT_SLIDE)
 _AXES = np.vstack([np.eye(3), -np.eye(3)])
 
 
-class Tree:
+class KinematicTree:
     """A link is a body that hinges or slides move; bodies welded to it belong to it.
 
     Objects are left out. Bodies, joints and shapes are numbers of the compiled model.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import mujoco
 
 from realworthy.errors import BadModel
-from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.compiled import CompiledModel, object_names
 from realworthy.twins.writers.joints import is_slide
 from realworthy.twins.writers.writer import (
     Edit,
@@ -24,14 +24,14 @@ _FIXED = mujoco.mjtGain.mjGAIN_FIXED
 _DC = mujoco.mjtGain.mjGAIN_DCMOTOR
 
 
-def _all(compiled: Compiled) -> tuple[str, ...]:
+def _all(compiled: CompiledModel) -> tuple[str, ...]:
     return object_names(compiled.model, _ACTUATOR)
 
 
 def _where(
     test: Callable[[mujoco.MjModel, int], bool],
-) -> Callable[[Compiled], tuple[str, ...]]:
-    def elements(compiled: Compiled) -> tuple[str, ...]:
+) -> Callable[[CompiledModel], tuple[str, ...]]:
+    def elements(compiled: CompiledModel) -> tuple[str, ...]:
         names = object_names(compiled.model, _ACTUATOR)
         model = compiled.model
         return tuple(n for n in names if test(model, compiled.id(_ACTUATOR, n)))
@@ -71,7 +71,7 @@ def is_dc_motor(model: mujoco.MjModel, actuator: int) -> bool:
     return bool(model.actuator_gaintype[actuator] == _DC)
 
 
-def _edit_kp(compiled: Compiled, name: str) -> Edit:
+def _edit_kp(compiled: CompiledModel, name: str) -> Edit:
     i = compiled.id(_ACTUATOR, name)
     slots = [Slot("actuator_biasprm", (i, 1), -1.0)]
     if not is_pid(compiled.model, i):
@@ -79,7 +79,7 @@ def _edit_kp(compiled: Compiled, name: str) -> Edit:
     return SlotEdit(compiled, slots)
 
 
-def _edit_kd(compiled: Compiled, name: str) -> Edit:
+def _edit_kd(compiled: CompiledModel, name: str) -> Edit:
     i = compiled.id(_ACTUATOR, name)
     slots = [Slot("actuator_biasprm", (i, 2), -1.0)]
     if is_velocity_servo(compiled.model, i):
@@ -101,7 +101,7 @@ def _limit_place(model: mujoco.MjModel, actuator: int) -> tuple[str, int] | None
     return None
 
 
-def _edit_torque_limit(compiled: Compiled, name: str) -> Edit:
+def _edit_torque_limit(compiled: CompiledModel, name: str) -> Edit:
     i = compiled.id(_ACTUATOR, name)
     place = _limit_place(compiled.model, i)
     if place is None:
@@ -113,18 +113,18 @@ def _edit_torque_limit(compiled: Compiled, name: str) -> Edit:
     return SlotEdit(compiled, [Slot(field, (row, 1)), Slot(field, (row, 0), -1.0)])
 
 
-def _edit_slot(field: str, *index: int) -> Callable[[Compiled, str], Edit]:
-    def edit(compiled: Compiled, name: str) -> Edit:
+def _edit_slot(field: str, *index: int) -> Callable[[CompiledModel, str], Edit]:
+    def edit(compiled: CompiledModel, name: str) -> Edit:
         place = (compiled.id(_ACTUATOR, name), *index)
         return SlotEdit(compiled, [Slot(field, place)])
 
     return edit
 
 
-def _on_slides(unit: str) -> Callable[[Compiled, str], str]:
+def _on_slides(unit: str) -> Callable[[CompiledModel, str], str]:
     """A writer's `own_unit`: of drives whose joint slides; empty for all others."""
 
-    def find(compiled: Compiled, name: str) -> str:
+    def find(compiled: CompiledModel, name: str) -> str:
         model, i = compiled.model, compiled.id(_ACTUATOR, name)
         drives_joint = model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT
         slides = drives_joint and is_slide(model, int(model.actuator_trnid[i, 0]))
@@ -134,7 +134,7 @@ def _on_slides(unit: str) -> Callable[[Compiled, str], str]:
 
 
 def _make_room_for_delay(
-    spec: mujoco.MjSpec, compiled: Compiled, name: str, longest: float
+    spec: mujoco.MjSpec, compiled: CompiledModel, name: str, longest: float
 ) -> None:
     """A history of commands that reaches back over the longest delay.
 
@@ -231,6 +231,6 @@ ACTION_NOISE = Writer(
 )
 
 
-def _control_places(compiled: Compiled, actuator: int) -> range:
+def _control_places(compiled: CompiledModel, actuator: int) -> range:
     first = int(compiled.model.actuator_ctrladr[actuator])
     return range(first, first + int(compiled.model.actuator_ctrlnum[actuator]))

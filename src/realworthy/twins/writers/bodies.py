@@ -17,7 +17,7 @@ from realworthy.parameters.inertia import (
     stretch,
     to_theta,
 )
-from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.compiled import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
     Edit,
     Fields,
@@ -36,7 +36,7 @@ _BODY = mujoco.mjtObj.mjOBJ_BODY
 _INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
 
 
-def moving_bodies(compiled: Compiled) -> tuple[str, ...]:
+def moving_bodies(compiled: CompiledModel) -> tuple[str, ...]:
     """Bodies with mass that can move."""
     model = compiled.model
     names = object_names(model, _BODY)
@@ -48,7 +48,7 @@ def moving_bodies(compiled: Compiled) -> tuple[str, ...]:
     )
 
 
-def rigid_body(compiled: Compiled, body: int) -> RigidBody:
+def rigid_body(compiled: CompiledModel, body: int) -> RigidBody:
     """The inertial numbers of a body as compiled."""
     model = compiled.model
     axes = rotation(model.body_iquat[body])
@@ -57,7 +57,7 @@ def rigid_body(compiled: Compiled, body: int) -> RigidBody:
 
 
 def keep_general(
-    spec: mujoco.MjSpec, compiled: Compiled, element: str, _: float
+    spec: mujoco.MjSpec, compiled: CompiledModel, element: str, _: float
 ) -> None:
     """Stops MuJoCo from compiling a body as one whose centre of mass is its origin.
 
@@ -80,7 +80,7 @@ class MassEdit(Edit):
 
     fields = ("body_mass", "body_inertia")
 
-    def __init__(self, compiled: Compiled, element: str) -> None:
+    def __init__(self, compiled: CompiledModel, element: str) -> None:
         self.body = compiled.id(_BODY, element)
         self._nominal = np.array([compiled.model.body_mass[self.body]])
 
@@ -101,7 +101,7 @@ class InertiaEdit(Edit):
 
     fields = _INERTIAL
 
-    def __init__(self, compiled: Compiled, element: str) -> None:
+    def __init__(self, compiled: CompiledModel, element: str) -> None:
         self.body = compiled.id(_BODY, element)
         self._nominal = to_theta(rigid_body(compiled, self.body))
 
@@ -130,7 +130,9 @@ class StretchEdit(Edit):
     cylinders and ellipsoids whose axes agree with P can follow.
     """
 
-    def __init__(self, compiled: Compiled, element: str, projector: Floats) -> None:
+    def __init__(
+        self, compiled: CompiledModel, element: str, projector: Floats
+    ) -> None:
         model = compiled.model
         self.body = compiled.id(_BODY, element)
         self.projector = projector
@@ -231,7 +233,7 @@ def _half_extent(kind: int, size: Floats) -> Floats:
     return size
 
 
-def _link_axis(compiled: Compiled, element: str) -> Floats | None:
+def _link_axis(compiled: CompiledModel, element: str) -> Floats | None:
     """Unit vector to the only child of a body, or None where there is no one child."""
     body = compiled.id(_BODY, element)
     children = np.flatnonzero(compiled.model.body_parentid == body)
@@ -243,7 +245,9 @@ def _link_axis(compiled: Compiled, element: str) -> Floats | None:
     return to_child / length if length > 1e-6 else None
 
 
-def _stretchable(compiled: Compiled, element: str, projector: Floats | None) -> bool:
+def _stretchable(
+    compiled: CompiledModel, element: str, projector: Floats | None
+) -> bool:
     if projector is None:
         return False
     try:
@@ -253,7 +257,7 @@ def _stretchable(compiled: Compiled, element: str, projector: Floats | None) -> 
     return True
 
 
-def _links(compiled: Compiled) -> tuple[str, ...]:
+def _links(compiled: CompiledModel) -> tuple[str, ...]:
     return tuple(
         name
         for name in moving_bodies(compiled)
@@ -262,7 +266,7 @@ def _links(compiled: Compiled) -> tuple[str, ...]:
     )
 
 
-def _stretch_link(compiled: Compiled, element: str) -> Edit:
+def _stretch_link(compiled: CompiledModel, element: str) -> Edit:
     axis = _link_axis(compiled, element)
     if axis is None:
         raise BadModel(
@@ -272,7 +276,7 @@ def _stretch_link(compiled: Compiled, element: str) -> Edit:
     return StretchEdit(compiled, element, np.outer(axis, axis))
 
 
-def _objects(compiled: Compiled) -> tuple[str, ...]:
+def _objects(compiled: CompiledModel) -> tuple[str, ...]:
     """Objects that carry nothing else."""
     carriers = set(compiled.model.body_parentid.tolist())
     return tuple(
@@ -283,13 +287,13 @@ def _objects(compiled: Compiled) -> tuple[str, ...]:
     )
 
 
-def _edit_centre(compiled: Compiled, element: str) -> Edit:
+def _edit_centre(compiled: CompiledModel, element: str) -> Edit:
     body = compiled.id(_BODY, element)
     axes = range(3)
     return SlotEdit(compiled, *([Slot("body_ipos", (body, axis))] for axis in axes))
 
 
-def _edit_stretch(projector: Floats) -> Callable[[Compiled, str], Edit]:
+def _edit_stretch(projector: Floats) -> Callable[[CompiledModel, str], Edit]:
     return lambda compiled, element: StretchEdit(compiled, element, projector)
 
 

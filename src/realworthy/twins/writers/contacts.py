@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from realworthy.parameters import Operation
-from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.compiled import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
     Edit,
     Fields,
@@ -21,20 +21,20 @@ from realworthy.twins.writers.writer import (
 _BODY = mujoco.mjtObj.mjOBJ_BODY
 
 
-def colliding_bodies(compiled: Compiled) -> tuple[str, ...]:
+def colliding_bodies(compiled: CompiledModel) -> tuple[str, ...]:
     """Bodies, the world included, with at least one shape that can touch."""
     names = object_names(compiled.model, _BODY)
     return tuple(n for n in names if _surfaces(compiled, n))
 
 
-def _surfaces(compiled: Compiled, body: str) -> list[int]:
+def _surfaces(compiled: CompiledModel, body: str) -> list[int]:
     model, i = compiled.model, compiled.id(_BODY, body)
     first = int(model.body_geomadr[i])
     geoms = range(first, first + int(model.body_geomnum[i]))
     return [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
 
 
-def _edit_friction(compiled: Compiled, body: str) -> Edit:
+def _edit_friction(compiled: CompiledModel, body: str) -> Edit:
     """Sliding friction. A contact takes the larger of its two surfaces' numbers."""
     slots = [Slot("geom_friction", (g, 0)) for g in _surfaces(compiled, body)]
     return SlotEdit(compiled, slots)
@@ -73,7 +73,7 @@ class RestitutionEdit(Edit):
 
     fields = ("geom_solref",)
 
-    def __init__(self, compiled: Compiled, body: str) -> None:
+    def __init__(self, compiled: CompiledModel, body: str) -> None:
         self.geoms = _surfaces(compiled, body)
         solref = compiled.model.geom_solref[self.geoms]
         direct = solref[:, 0] < 0  # (−stiffness, −damping)

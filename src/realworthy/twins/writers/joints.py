@@ -5,7 +5,7 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.compiled import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
     Edit,
     Group,
@@ -20,7 +20,7 @@ STIFF_FRICTION = np.array([0.9999, 0.9999, 0.001, 0.5, 2.0])
 """solimp that lets a stuck joint creep by micrometres instead of millimetres."""
 
 
-def single_joints(compiled: Compiled) -> tuple[str, ...]:
+def single_joints(compiled: CompiledModel) -> tuple[str, ...]:
     """Hinges and slides."""
     kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     names = object_names(compiled.model, _JOINT)
@@ -31,7 +31,7 @@ def single_joints(compiled: Compiled) -> tuple[str, ...]:
     )
 
 
-def dof(compiled: Compiled, joint: str) -> int:
+def dof(compiled: CompiledModel, joint: str) -> int:
     """Place of a joint's velocity."""
     return int(compiled.model.jnt_dofadr[compiled.id(_JOINT, joint)])
 
@@ -40,10 +40,10 @@ def is_slide(model: mujoco.MjModel, joint: int) -> bool:
     return model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
 
 
-def _of_slides(unit: str) -> Callable[[Compiled, str], str]:
+def _of_slides(unit: str) -> Callable[[CompiledModel, str], str]:
     """A writer's `own_unit`: of joints that slide; empty for those that turn."""
 
-    def find(compiled: Compiled, joint: str) -> str:
+    def find(compiled: CompiledModel, joint: str) -> str:
         slides = is_slide(compiled.model, compiled.id(_JOINT, joint))
         return unit if slides else ""
 
@@ -51,18 +51,18 @@ def _of_slides(unit: str) -> Callable[[Compiled, str], str]:
 
 
 def _dof_slot(field: str):
-    def edit(compiled: Compiled, joint: str) -> Edit:
+    def edit(compiled: CompiledModel, joint: str) -> Edit:
         return SlotEdit(compiled, [Slot(field, (dof(compiled, joint),))])
 
     return edit
 
 
-def _edit_stiffness(compiled: Compiled, joint: str) -> Edit:
+def _edit_stiffness(compiled: CompiledModel, joint: str) -> Edit:
     return SlotEdit(compiled, [Slot("jnt_stiffness", (compiled.id(_JOINT, joint),))])
 
 
 def _stiffen_friction(
-    spec: mujoco.MjSpec, compiled: Compiled, joint: str, _: float
+    spec: mujoco.MjSpec, compiled: CompiledModel, joint: str, _: float
 ) -> None:
     """Default `frictionloss` is a soft constraint: a stuck joint creeps."""
     spec.joint(joint).solimp_friction = STIFF_FRICTION

@@ -3,14 +3,14 @@
 from functools import cache
 
 from realworthy.actuators import KINDS
-from realworthy.twins.compiled import Compiled
+from realworthy.twins.compiled import CompiledModel
 from realworthy.twins.writers.actuators import DELAY
 from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer, ratio
 
 _PREFIX = "own.law."
 
 
-def is_explicit(compiled: Compiled, kind: str, element: str) -> bool:
+def is_explicit(compiled: CompiledModel, kind: str, element: str) -> bool:
     """Whether an element's quantity is a number of its explicit law."""
     return f"{_PREFIX}{element}.{kind}" in compiled.own
 
@@ -20,12 +20,12 @@ def law_writer(kind: str) -> Writer:
     """The writer of one kind of law parameter, such as `stribeck_velocity`."""
     about = KINDS[kind]
 
-    def elements(compiled: Compiled) -> tuple[str, ...]:
+    def elements(compiled: CompiledModel) -> tuple[str, ...]:
         tail = f".{kind}"
         names = [n.removeprefix(_PREFIX) for n in compiled.own if n.startswith(_PREFIX)]
         return tuple(n.removesuffix(tail) for n in names if n.endswith(tail))
 
-    def edit(compiled: Compiled, element: str) -> Edit:
+    def edit(compiled: CompiledModel, element: str) -> Edit:
         return SlotEdit(compiled, [Slot(f"{_PREFIX}{element}.{kind}")])
 
     return Writer(

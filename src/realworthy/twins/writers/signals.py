@@ -4,7 +4,7 @@ import math
 
 import mujoco
 
-from realworthy.twins.compiled import Compiled, object_names
+from realworthy.twins.compiled import CompiledModel, object_names
 from realworthy.twins.writers.joints import dof, is_slide, single_joints
 from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer
 
@@ -27,11 +27,11 @@ _UNITS = {
 }
 
 
-def _sensors(compiled: Compiled) -> tuple[str, ...]:
+def _sensors(compiled: CompiledModel) -> tuple[str, ...]:
     return object_names(compiled.model, _SENSOR)
 
 
-def _find_unit(compiled: Compiled, name: str) -> str:
+def _find_unit(compiled: CompiledModel, name: str) -> str:
     """Of what a sensor measures; empty where it is not one of the usual ones."""
     model, i = compiled.model, compiled.id(_SENSOR, name)
     kind = mujoco.mjtSensor(model.sensor_type[i])
@@ -42,7 +42,7 @@ def _find_unit(compiled: Compiled, name: str) -> str:
 
 
 def _edit_own(field: str):
-    def edit(compiled: Compiled, name: str) -> Edit:
+    def edit(compiled: CompiledModel, name: str) -> Edit:
         i = compiled.id(_SENSOR, name)
         first = int(compiled.model.sensor_adr[i])
         places = range(first, first + int(compiled.model.sensor_dim[i]))
@@ -51,12 +51,12 @@ def _edit_own(field: str):
     return edit
 
 
-def _edit_delay(compiled: Compiled, name: str) -> Edit:
+def _edit_delay(compiled: CompiledModel, name: str) -> Edit:
     return SlotEdit(compiled, [Slot("sensor_delay", (compiled.id(_SENSOR, name),))])
 
 
 def _make_room_for_delay(
-    spec: mujoco.MjSpec, compiled: Compiled, name: str, longest: float
+    spec: mujoco.MjSpec, compiled: CompiledModel, name: str, longest: float
 ) -> None:
     sensor = spec.sensor(name)
     samples = math.ceil(longest / spec.option.timestep - 1e-9) + 1
@@ -64,12 +64,12 @@ def _make_room_for_delay(
     sensor.interp = 1
 
 
-def _edit_initial_position(compiled: Compiled, joint: str) -> Edit:
+def _edit_initial_position(compiled: CompiledModel, joint: str) -> Edit:
     place = int(compiled.model.jnt_qposadr[compiled.id(_JOINT, joint)])
     return SlotEdit(compiled, [Slot("own.initial_qpos", (place,))])
 
 
-def _edit_initial_velocity(compiled: Compiled, joint: str) -> Edit:
+def _edit_initial_velocity(compiled: CompiledModel, joint: str) -> Edit:
     return SlotEdit(compiled, [Slot("own.initial_qvel", (dof(compiled, joint),))])
 
 

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from realworthy.parameters import Operation
-from realworthy.twins.compiled import PUSH_COLUMNS, Compiled, object_names
+from realworthy.twins.compiled import PUSH_COLUMNS, CompiledModel, object_names
 from realworthy.twins.structure import TABLE
 from realworthy.twins.writers.bodies import moving_bodies
 from realworthy.twins.writers.writer import (
@@ -32,7 +32,7 @@ class GravityEdit(Edit):
 
     fields = ("opt.gravity",)
 
-    def __init__(self, compiled: Compiled, element: str) -> None:
+    def __init__(self, compiled: CompiledModel, element: str) -> None:
         self._nominal = np.array([float(np.linalg.norm(compiled.model.opt.gravity))])
 
     def nominal(self) -> Floats:
@@ -52,7 +52,7 @@ class GravityTiltEdit(Edit):
 
     fields = ("opt.gravity",)
 
-    def __init__(self, compiled: Compiled, element: str) -> None:
+    def __init__(self, compiled: CompiledModel, element: str) -> None:
         pass
 
     def nominal(self) -> Floats:
@@ -80,7 +80,7 @@ class TerrainHeightEdit(Edit):
     MuJoCo shares the shape between worlds: other terrain means another place on it.
     """
 
-    def __init__(self, compiled: Compiled, hfield: str) -> None:
+    def __init__(self, compiled: CompiledModel, hfield: str) -> None:
         model = compiled.model
         self.hfield = compiled.id(_HFIELD, hfield)
         self.size = model.hfield_size[self.hfield].copy()
@@ -107,18 +107,18 @@ class TerrainHeightEdit(Edit):
             )
 
 
-def _tables(compiled: Compiled) -> tuple[str, ...]:
+def _tables(compiled: CompiledModel) -> tuple[str, ...]:
     """The level surface of a twin, where it has one."""
     names = object_names(compiled.model, _GEOM)
     planes = compiled.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     return tuple(n for n in names if n == TABLE and planes[compiled.id(_GEOM, n)])
 
 
-def _edit_table(compiled: Compiled, table: str) -> Edit:
+def _edit_table(compiled: CompiledModel, table: str) -> Edit:
     return SlotEdit(compiled, [Slot("geom_pos", (compiled.id(_GEOM, table), 2))])
 
 
-def _edit_push(compiled: Compiled, body: str) -> Edit:
+def _edit_push(compiled: CompiledModel, body: str) -> Edit:
     i = compiled.id(_BODY, body)
     columns = range(len(PUSH_COLUMNS))
     return SlotEdit(compiled, *([Slot("own.push", (i, column))] for column in columns))
@@ -129,7 +129,7 @@ def _named(kind: mujoco.mjtObj):
 
 
 def _slots(kind: mujoco.mjtObj, field: str, width: int):
-    def edit(compiled: Compiled, name: str) -> Edit:
+    def edit(compiled: CompiledModel, name: str) -> Edit:
         i = compiled.id(kind, name)
         places = [(i, k) for k in range(width)] if width else [(i,)]
         return SlotEdit(compiled, *([Slot(field, place)] for place in places))

@@ -17,7 +17,7 @@ from realworthy.parameters import (
     TruncatedNormal,
     Uniform,
 )
-from realworthy.twins.compiled import Compiled
+from realworthy.twins.compiled import CompiledModel
 
 Floats = NDArray[np.float64]
 Fields = Mapping[str, NDArray[np.float64]]
@@ -70,7 +70,7 @@ class Slot:
 class SlotEdit(Edit):
     """A quantity that is copied as it is into one or more places per component."""
 
-    def __init__(self, compiled: Compiled, *components: Sequence[Slot]) -> None:
+    def __init__(self, compiled: CompiledModel, *components: Sequence[Slot]) -> None:
         self.components = components
         names = [slot.field for slots in components for slot in slots]
         self.fields = tuple(dict.fromkeys(names))
@@ -116,22 +116,22 @@ class Writer:
     kind: str
     unit: str
     group: Group
-    elements: Callable[[Compiled], tuple[str, ...]]
+    elements: Callable[[CompiledModel], tuple[str, ...]]
     """Names of the elements of a model that have this quantity."""
-    edit: Callable[[Compiled, str], Edit]
+    edit: Callable[[CompiledModel, str], Edit]
     """The quantity joined to a named element."""
     components: tuple[str, ...] = ("",)
     lower: float = -math.inf
     upper: float = math.inf
     """Values beyond these cannot be; a twin or a belief may be narrower."""
-    prepare: "Callable[[mujoco.MjSpec, Compiled, str, float], None] | None" = None
+    prepare: "Callable[[mujoco.MjSpec, CompiledModel, str, float], None] | None" = None
     """Makes room in the model before it is compiled, up to the largest value."""
     spread: Callable[[float], Marginal | None] = lambda nominal: None
     """The default belief around a nominal value; None: known, do not randomize."""
-    own_unit: "Callable[[Compiled, str], str] | None" = None
+    own_unit: "Callable[[CompiledModel, str], str] | None" = None
     """Of an element, where elements differ; empty: it has no name for it."""
 
-    def find_unit(self, compiled: Compiled, elements: Sequence[str]) -> str:
+    def find_unit(self, compiled: CompiledModel, elements: Sequence[str]) -> str:
         """Of these elements together."""
         if self.own_unit is None:
             return self.unit
@@ -168,5 +168,5 @@ def between(lower: float, upper: float) -> Callable[[float], Marginal | None]:
     return lambda nominal: Uniform(lower, upper)
 
 
-def _read(compiled: Compiled, slot: Slot) -> float:
+def _read(compiled: CompiledModel, slot: Slot) -> float:
     return float(compiled.nominal(slot.field)[slot.index]) / slot.factor
