@@ -23,7 +23,7 @@ from realworthy.certification.interface_numbers import (
 )
 from realworthy.certification.interface_terms import compare_terms
 from realworthy.policies import Contract, Policy
-from realworthy.policies.measured import find_unmeasured
+from realworthy.policies.measured_signals import find_unmeasured
 from realworthy.tasks.contract import build_contract, list_measured
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins.commands import describe_commands

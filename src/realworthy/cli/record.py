@@ -47,7 +47,7 @@ class Record:
         from realworthy.cli.printing import emit_note, say
         from realworthy.cli.progress import waiting
         from realworthy.cli.robots import open_robot
-        from realworthy.deployment.keeping import check_recording_free
+        from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.excitation import record_motion
         from realworthy.recordings.motion import load_motion
 

@@ -16,14 +16,7 @@ from realworthy.deployment.adaptive import (
 )
 from realworthy.deployment.decision import FINE, Decision
 from realworthy.deployment.drives import Drives, build_drives
-from realworthy.deployment.guarded import GuardedRobot, GuardSettings
-from realworthy.deployment.keeping import (
-    TrialResult,
-    describe_trial,
-    keep_trial,
-    trial_paths,
-)
-from realworthy.deployment.log import TrialLog
+from realworthy.deployment.guarded_robot import GuardedRobot, GuardSettings
 from realworthy.deployment.loop import LoopTiming, RealTimeSettings, pool, real_time
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.preflight import (
@@ -35,6 +28,13 @@ from realworthy.deployment.preflight import (
 from realworthy.deployment.session import TrialOutcome, run_session
 from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import TrialSettings, find_pose, run_trial
+from realworthy.deployment.trial_files import (
+    TrialResult,
+    describe_trial,
+    keep_trial,
+    trial_paths,
+)
+from realworthy.deployment.trial_log import TrialLog
 from realworthy.errors import RealworthyError
 from realworthy.policies import Pilot, Policy
 from realworthy.recordings.journal import make_way

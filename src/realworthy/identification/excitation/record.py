@@ -12,10 +12,9 @@ from realworthy.identification.excitation.limits import find_limits, stand
 from realworthy.recordings import Sidecar
 from realworthy.recordings.motion import Motion, Reference
 from realworthy.robots import Limits, Robot, RobotInfo
-from realworthy.simulators.plan import plan_motion
+from realworthy.simulators.motion_plan import plan_motion
 from realworthy.twins import BoundTwin, Twin, bind
-from realworthy.twins.commands import describe_commands
-from realworthy.twins.gains import find_gains
+from realworthy.twins.commands import describe_commands, find_gains
 
 _BRAKING = 10.0
 """[1/s] deceleration with which a joint can brake, per its speed limit, where nobody

@@ -20,10 +20,10 @@ from realworthy.deployment.filter import (
     Filtered,
     FilterSettings,
 )
-from realworthy.deployment.log import LogEntry, TrialLog
 from realworthy.deployment.loop import Loop
 from realworthy.deployment.signals import EmergencyStop
 from realworthy.deployment.state_machine import Machine, Phase
+from realworthy.deployment.trial_log import LogEntry, TrialLog
 from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
 from realworthy.robots import Command, Mode, Robot, State
 from realworthy.robots.clock import Clock, find_clock
