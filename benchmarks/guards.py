@@ -206,7 +206,7 @@ def sway(robot: Robot, twin: str) -> Motion:
 
 def run_record(robot: Robot, twin: str, folder: Path) -> str:
     done = record_motion(
-        robot, sway(robot, twin), load_twin(twin), output=folder / "recording.npz"
+        sway(robot, twin), robot, load_twin(twin), output=folder / "recording.npz"
     )
     return done.reason
 

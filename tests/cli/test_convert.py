@@ -119,7 +119,7 @@ def test_a_mapping_of_ones_own(run: Run, write: Write, tmp_path: Path):
 
 def test_no_recordings_at_all(run: Run):
     run("convert", "--output", "out").check_mistake(
-        "BadRecording: no recordings were given.\n  Name a file or a folder.\n"
+        "BadRecording: No recordings were given.\n  Name a file or a folder.\n"
     )
 
 

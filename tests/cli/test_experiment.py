@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.cli.robots import Opened
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import load_recording
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
@@ -180,8 +179,8 @@ def test_known_loads_tell_the_torque_constant(
         bench.hang(next(masses))
         return True
 
-    opened = Opened(bench, twin)
-    monkeypatch.setattr("realworthy.cli.robots.open_robot", lambda *_, **__: opened)
+    monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: bench)
+    monkeypatch.setattr("realworthy.realities.stand_in.find_twin", lambda *_: twin)
     monkeypatch.setattr("realworthy.cli.deploy.ask", agree)
     monkeypatch.setattr("realworthy.cli.deploy.check_person", lambda: None)
     at = 1.57
@@ -266,9 +265,8 @@ def test_a_person_must_agree_where_a_robot_is_real(
     plant(write, SERVO, "{}")
     robot = StandIn(load_reality(str(tmp_path / "mine.reality.yaml")))
     link = str(tmp_path / "link.xml")
-    monkeypatch.setattr(
-        "realworthy.cli.robots.open_robot", lambda *_, **__: Opened(robot, None)
-    )
+    monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: robot)
+    monkeypatch.setattr(StandIn, "steps_time", False)
     wire = ("--robot", "udp://127.0.0.1:9", "--twin", link)
     told = run("experiment", "delay", *wire)
     assert "there is no terminal to ask" in told.err

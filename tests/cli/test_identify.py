@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from realworthy.cli.robots import Opened
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import load_recording
 from realworthy.robots import Mode
@@ -88,8 +87,7 @@ def test_ctrl_c_leaves_the_robot_braked_and_what_was_learnt(
 
     monkeypatch.setattr(robot, "connect", begin)
     monkeypatch.setattr(robot, "wait", stop)
-    opened = Opened(robot, reality.twin)
-    monkeypatch.setattr("realworthy.cli.robots.open_robot", lambda *_, **__: opened)
+    monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: robot)
     loop = "realworthy.identification.excitation.loop._is_met"
     monkeypatch.setattr(loop, lambda *_: False)
     told = run(*planted)
@@ -113,9 +111,8 @@ def test_a_person_must_agree_to_each_motion(
     monkeypatch: pytest.MonkeyPatch,
 ):
     robot = StandIn(load_reality(str(tmp_path / "mine.reality.yaml")))
-    monkeypatch.setattr(
-        "realworthy.cli.robots.open_robot", lambda *_, **__: Opened(robot, None)
-    )
+    monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: robot)
+    monkeypatch.setattr(StandIn, "steps_time", False)
     told = run(*planted)
     assert "there is no terminal to ask" in told.err
     assert (told.status, told.files) == (2, ())

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from realworthy.cli.robots import Opened
+
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation import record_motion
 from realworthy.recordings import load_recording
@@ -56,7 +56,7 @@ def test_a_robot_that_hangs_or_dies_gets_five_more_commands_at_most(
     after(2.5, lambda: process.send(blow))
     path = tmp_path / "recording.npz"
     done = record_motion(
-        process.robot, sway(), load_twin("pendulum"), rate=25.0, output=path
+        sway(), process.robot, load_twin("pendulum"), rate=25.0, output=path
     )
     assert "ms old" in done.reason
     last = [row for row in rows if row == rows[-1]]

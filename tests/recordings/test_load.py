@@ -144,5 +144,5 @@ def test_a_missing_file_is_said_plainly(
 
 
 def test_nothing_is_not_a_recording():
-    with pytest.raises(BadRecording, match="no recordings were given"):
+    with pytest.raises(BadRecording, match="No recordings were given"):
         load_recordings([])

@@ -89,7 +89,6 @@ class Deploy:
     def run(self) -> int:
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import say
-        from realworthy.cli.robots import open_robot
         from realworthy.deployment import (
             DeploySettings,
             RealTimeSettings,
@@ -98,6 +97,7 @@ class Deploy:
             deploy,
         )
         from realworthy.policies import load_policy
+        from realworthy.robots.address import open_robot
 
         inputs = parse_numbers(
             self.input, "--input", value="VALUE", example="goal.x=1.5"
@@ -116,13 +116,13 @@ class Deploy:
             adaptive=self._choose_adaptive(policy),
         )
         with json_file(self.json, overwrite=self.overwrite) as save:
-            opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
-            asks = not self.yes and not opened.is_stand_in
+            robot = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
+            asks = not self.yes and not robot.steps_time
             if asks:
                 check_person()
             found = deploy(
                 policy,
-                opened.robot,
+                robot,
                 self.output,
                 settings=settings,
                 inputs=inputs,

@@ -73,7 +73,7 @@ class Excite:
             LimitSettings,
             excite,
         )
-        from realworthy.recordings.motion import check_name, save_motion
+        from realworthy.recordings.motion import check_name
         from realworthy.twins import load_twin
 
         check_name(self.output)
@@ -102,11 +102,10 @@ class Excite:
                     joints=self.joints or None,
                     limits=limits,
                     settings=settings,
-                    progress=lambda done, total: show(
-                        done / total, f"{done} of {total}"
-                    ),
+                    output=self.output,
+                    overwrite=self.overwrite,
+                    progress=show,
                 )
-            save_motion(found.motion, self.output, overwrite=self.overwrite)
             save(to_tree(found, self.output))
         print_excitation(found, self.output)
         missed = [f for f in found.forecasts if f.name in wanted and not f.is_met]

@@ -86,32 +86,33 @@ class Experiment:
 
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
-        from realworthy.cli.robots import open_robot
         from realworthy.identification.excitation.limits import find_limits, stand
         from realworthy.identification.experiments.bench import plan_experiment
+        from realworthy.realities.stand_in import find_twin
+        from realworthy.robots.address import open_robot
 
         self._check_options()
         check_report(self.report, self.json, overwrite=self.overwrite)
-        opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
+        robot = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
         with json_file(self.json, overwrite=self.overwrite) as save:
-            twin = stand(opened.find_twin(self.twin))
-            joint = self._choose_joint(opened.robot)
+            twin = stand(find_twin(robot, self.twin))
+            joint = self._choose_joint(robot)
             plan = plan_experiment(
-                opened.robot,
+                robot,
                 twin,
                 find_limits(twin),
                 self.experiment,
                 joint,
                 self._options(),
             )
-            asks = not self.yes and not opened.is_stand_in
-            done = self._record(opened.robot, plan, asks=asks)
+            asks = not self.yes and not robot.steps_time
+            done = self._record(robot, plan, asks=asks)
             finding, reason = self._analyse(done, joint, twin)
             save(to_tree(self.experiment, joint, done, finding, reason, twin))
         if finding is not None:
             print_finding(finding, joint, twin)
             if self.report is not None:
-                self._write_report(finding, done, joint, twin, opened.robot.info.name)
+                self._write_report(finding, done, joint, twin, robot.info.name)
         self._print_end(done, reason)
         return 0 if finding is not None and not done.braked else 1
 

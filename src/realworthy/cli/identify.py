@@ -75,7 +75,6 @@ class Identify:
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import say
         from realworthy.cli.progress import waiting
-        from realworthy.cli.robots import open_robot
         from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.excitation import (
             Criterion,
@@ -84,6 +83,7 @@ class Identify:
             identify_actively,
         )
         from realworthy.identification.excitation.subject import find_subject
+        from realworthy.robots.address import open_robot
         from realworthy.twins import load_twin
         from realworthy.twins.files import SUFFIX
 
@@ -109,8 +109,8 @@ class Identify:
             )
             names = subject.space.names
             wanted = dict(zip(names, map(float, subject.wanted), strict=True)) | asked
-            opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
-            asks = not self.yes and not opened.is_stand_in
+            robot = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
+            asks = not self.yes and not robot.steps_time
             if asks:
                 check_person()
             say(
@@ -123,18 +123,18 @@ class Identify:
             try:
                 found = identify_actively(
                     twin,
-                    opened.robot,
+                    robot,
                     names,
                     sd=wanted,
                     rounds=self.rounds,
                     joints=self.joints or None,
                     limits=limits,
                     settings=settings,
-                    told=lambda line: say(f"{line[0].upper()}{line[1:]}."),
                     agree=ask_for if asks else None,
                     after=kept.keep,
                     folder=folder,
                     overwrite=self.overwrite,
+                    progress=lambda _, stage: say(f"{stage[0].upper()}{stage[1:]}."),
                 )
             except BaseException:
                 if kept.is_written:

@@ -44,11 +44,9 @@ class Measure:
         from realworthy.artefacts import check_readable
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.printing import emit_note
-        from realworthy.cli.progress import track, waiting
-        from realworthy.errors import BadRecording
-        from realworthy.gap import Gap
-        from realworthy.gap.measure import measure_recording
-        from realworthy.recordings import cut_at_gaps, load_recordings
+        from realworthy.cli.progress import following, waiting
+        from realworthy.gap import measure
+        from realworthy.recordings import load_recordings
         from realworthy.twins import load_twin
 
         for path in self.recordings:
@@ -60,26 +58,19 @@ class Measure:
                 recordings = load_recordings(
                     self.recordings, self.importer, sidecar=self.sidecar
                 )
-            recordings, cut = cut_at_gaps(recordings)
-            found, skipped = [], []
-            for recording in track(recordings, "Measuring"):
-                try:
-                    found.append(measure_recording(twin, recording))
-                except BadRecording as error:
-                    skipped.append(error)
-            if not found:
-                raise skipped[0]
-            gap = Gap(twin=twin.name, recordings=tuple(found))
-            left_out = [error.problem for error in skipped]
+            with following("Measuring") as progress:
+                gap = measure(twin, recordings, progress=progress)
             if self.report is not None:
                 from realworthy.reports import write_gap
 
-                write_gap(gap, self.report, left_out=left_out, overwrite=self.overwrite)
-            save(to_tree(gap) | {"skipped": left_out, "cut": cut})
+                write_gap(
+                    gap, self.report, left_out=gap.skipped, overwrite=self.overwrite
+                )
+            save(to_tree(gap))
         print_gap(gap)
-        for words in cut:
+        for words in gap.cut:
             emit_note(words, style="yellow")
-        for problem in left_out:
+        for problem in gap.skipped:
             emit_note(f"Left out: {problem}", style="yellow")
         return 0
 
@@ -121,6 +112,8 @@ def to_tree(gap: "Gap") -> dict[str, object]:
             }
             for one in gap.recordings
         ],
+        "skipped": gap.skipped,
+        "cut": gap.cut,
     }
 
 

@@ -46,20 +46,21 @@ class Record:
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import emit_note, say
         from realworthy.cli.progress import waiting
-        from realworthy.cli.robots import open_robot
         from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.excitation import record_motion
+        from realworthy.realities.stand_in import find_twin
         from realworthy.recordings.motion import load_motion
+        from realworthy.robots.address import open_robot
 
         check_recording_free(self.output, overwrite=self.overwrite)
         motion = load_motion(self.motion)
-        opened = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
+        robot = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
         with json_file(self.json, overwrite=self.overwrite) as save:
-            twin = opened.find_twin(self.twin)
+            twin = find_twin(robot, self.twin)
             with waiting("Recording"):
                 done = record_motion(
-                    opened.robot,
                     motion,
+                    robot,
                     twin,
                     rate=self.rate,
                     output=self.output,

@@ -1,7 +1,8 @@
 """From a twin and recordings to the reasons why they differ."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from realworthy.diagnosis.bookkeeping import Finding, inspect, read_limits
 from realworthy.diagnosis.changes import find_changes
@@ -11,40 +12,43 @@ from realworthy.diagnosis.edits import bridge_repeats, fill_gaps
 from realworthy.diagnosis.examination import examine
 from realworthy.diagnosis.fix import apply_fix
 from realworthy.diagnosis.search import SearchSettings
+from realworthy.diagnosis.task import Attempts, weigh
 from realworthy.diagnosis.work import Work, measure_all
-from realworthy.errors import BadRecording
-from realworthy.recordings import Recording, cut_at_gaps
-from realworthy.twins import Twin
+from realworthy.progress import Progress, ignore, part
+from realworthy.recordings import Recording, cut_at_gaps, load_recordings
+from realworthy.recordings.load import Recordings
+from realworthy.twins import Twin, load_twin
 from realworthy.twins.twin import RESIDUAL_LEFT_OUT
-
-Progress = Callable[[float, str], None]
 
 
 def diagnose(
-    twin: Twin,
-    recordings: Recording | Iterable[Recording],
+    twin: Twin | str | Path,
+    recordings: Recordings,
     *,
-    before: Sequence[Recording] = (),
-    progress: Progress | None = None,
+    before: Recordings = (),
+    attempts: Attempts | None = None,
     settings: SearchSettings | None = None,
+    progress: Progress = ignore,
 ) -> Diagnosis:
     """Ranked causes of the gap between a twin and the robot behind recordings.
 
     Faults of the log come first, then what replays of short pieces tell apart. `before`
     are recordings of an earlier day: then what changed since is named too. Recordings
-    are cut where rows are missing for long. A residual of the twin is left out: it
-    would hide what is sought. Interrupted, it returns what it has (`is_partial`).
+    are cut where rows are missing for long, and units that are surely wrong are let
+    through: the diagnosis tells them. With `attempts` (`load_attempts`) causes are
+    ranked by what they cost a policy at its task. A residual of the twin is left out:
+    it would hide what is sought. Interrupted, it returns what it has (`is_partial`).
     """
     began = time.perf_counter()
-    listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    if not listed:
-        raise BadRecording("No recordings were given.", hint="Name at least one.")
+    twin = load_twin(twin)
+    listed = load_recordings(recordings, check_units=False)
+    earlier = _load_before(before)
     left_out = [RESIDUAL_LEFT_OUT] if twin.residual else []
     twin = twin.without_residual()
-    tell = progress or (lambda done, what: None)
+    tell = progress if attempts is None else part(progress, 0.0, 0.5)
     tell(0.0, "the log itself")
     listed, cut = cut_at_gaps(listed)
-    before, _ = cut_at_gaps(before)
+    earlier, _ = cut_at_gaps(earlier)
     log = _inspect(twin, listed)
     mended = [_mend(recording, log) for recording in listed]
     tell(0.05, "the gap")
@@ -53,12 +57,22 @@ def diagnose(
     changes: tuple[Change, ...] = ()
     try:
         examine(twin, work, settings or SearchSettings(), tell)
-        if before:
+        if earlier:
             tell(0.9, "what changed")
-            changes = find_changes(twin, list(before), listed)
+            changes = find_changes(twin, earlier, listed)
     except KeyboardInterrupt:
         work.is_partial = True
-    return conclude(twin, work, changes)
+    found = conclude(twin, work, changes)
+    if attempts is None or found.is_partial:
+        return found
+    return weigh(twin, found, attempts, progress=part(progress, 0.5, 1.0))
+
+
+def _load_before(before: Recordings) -> list[Recording]:
+    """Recordings of an earlier day; none where none were given."""
+    if isinstance(before, Sequence) and not before:
+        return []
+    return load_recordings(before, check_units=False)
 
 
 def _inspect(

@@ -1,7 +1,7 @@
 """The bench for some recordings, and what a search on it comes to."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,11 +18,11 @@ from realworthy.diagnosis.suspects import Case, Suspect
 from realworthy.diagnosis.together import search_together
 from realworthy.diagnosis.work import Work
 from realworthy.gap.measure import Gap
+from realworthy.progress import Progress
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
-Progress = Callable[[float, str], None]
 _FINENESSES = (1, 2, 4)
 _CLEARLY = 0.1
 """Share of the loss by which finer time steps must be better to be used."""

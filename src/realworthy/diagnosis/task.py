@@ -18,6 +18,7 @@ from realworthy.deployment import drive
 from realworthy.diagnosis.diagnosis import Cause, Diagnosis, TaskLoss
 from realworthy.errors import RealworthyError
 from realworthy.gap.intervals import compute_paired_bootstrap
+from realworthy.progress import Progress, ignore
 from realworthy.realities import StandIn
 from realworthy.realities.effects import EFFECTS
 from realworthy.realities.file import RealityFile, RealityNoise
@@ -85,7 +86,7 @@ def weigh(
     trials: Attempts,
     *,
     seed: int = 0,
-    progress: Callable[[float, str], None] | None = None,
+    progress: Progress = ignore,
 ) -> Diagnosis:
     """The diagnosis with causes ranked by what they cost the task.
 
@@ -93,14 +94,13 @@ def weigh(
     trial with the same noise. Causes that no stand-in can have keep none, and come
     last; a warning names one that should have had a stand-in.
     """
-    follow = progress or (lambda done, what: None)
     wanted = [cause for cause in found.causes if _is_playable(cause)]
     count = 1 + len(wanted) + len(wanted) * (len(wanted) - 1) // 2
-    follow(0.0, "the task on the twin")
+    progress(0.0, "the task on the twin")
     plain = _score(twin, (), trials, seed)
     alone, played, refused = dict[int, Floats](), list[Cause](), list[str]()
     for i, cause in enumerate(wanted, start=1):
-        follow(i / count, f"the task with {cause.name}")
+        progress(i / count, f"the task with {cause.name}")
         try:
             alone[id(cause)] = _score(twin, (cause,), trials, seed)
             played.append(cause)
@@ -115,7 +115,7 @@ def weigh(
     weighed.sort(key=lambda c: c.task_loss is None)
     told = []
     for i, (first, second) in enumerate(combinations(played, 2), 1 + len(wanted)):
-        follow(i / count, f"the task with {first.name} and {second.name}")
+        progress(i / count, f"the task with {first.name} and {second.name}")
         both = plain - _score(twin, (first, second), trials, seed)
         apart = 2 * plain - alone[id(first)] - alone[id(second)]
         told += _tell(first, second, both, apart, trials)

@@ -1,7 +1,8 @@
 """How far is the simulator from the robot? One answer from a twin and recordings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,11 @@ from realworthy.gap.noise import NoiseFloor, estimate_noise
 from realworthy.gap.states import States, estimate_states
 from realworthy.gap.trajectory import SignalComparison, compare_signals
 from realworthy.gap.transition import Transition, measure_transition
-from realworthy.recordings import Recording, cut_at_gaps
+from realworthy.progress import Progress, ignore
+from realworthy.recordings import Recording, cut_at_gaps, load_recordings
+from realworthy.recordings.load import Recordings
 from realworthy.simulators.replay import Replayer, Track, is_sound, lay_out
-from realworthy.twins import Twin
+from realworthy.twins import Twin, load_twin
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
 
@@ -79,6 +82,10 @@ class Gap:
 
     twin: str
     recordings: tuple[RecordingGap, ...]
+    cut: tuple[str, ...] = ()
+    """Which recordings were cut, and where rows were missing."""
+    skipped: tuple[str, ...] = ()
+    """Why others are not here: they have nothing that this twin can replay."""
 
     def __repr__(self) -> str:
         rmse, count = self.replay.position_rmse, len(self.recordings)
@@ -148,20 +155,35 @@ class Gap:
 
 
 def measure(
-    twin: Twin, recordings: Recording | Iterable[Recording], *, seed: int = 0
+    twin: Twin | str | Path,
+    recordings: Recordings,
+    *,
+    seed: int = 0,
+    progress: Progress = ignore,
 ) -> Gap:
     """Replays every recording in the twin and measures where and how they part.
 
-    Needs no fit. Raises where a recording has nothing to replay; what was assumed is in
-    `assumptions`. Recordings are cut where rows are missing for long (`cut_at_gaps`).
+    Needs no fit. What was assumed is in `assumptions`. Recordings are cut where rows
+    are missing for long (`cut_at_gaps`), and one that has nothing to replay is left
+    out: `cut` and `skipped` say so. Raises where that leaves none.
     """
-    listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
-    listed, _ = cut_at_gaps(listed)
-    if not listed:
-        raise BadRecording("No recordings were given.", hint="Name at least one.")
+    twin = load_twin(twin)
+    listed, cut = cut_at_gaps(load_recordings(recordings))
+    found: list[RecordingGap] = []
+    skipped: list[BadRecording] = []
+    for i, recording in enumerate(listed):
+        progress(i / len(listed), recording.name or "recording")
+        try:
+            found.append(measure_recording(twin, recording, seed=seed))
+        except BadRecording as error:
+            skipped.append(error)
+    if not found:
+        raise skipped[0]
     return Gap(
         twin=twin.name,
-        recordings=tuple(measure_recording(twin, r, seed=seed) for r in listed),
+        recordings=tuple(found),
+        cut=tuple(cut),
+        skipped=tuple(error.problem for error in skipped),
     )
 
 

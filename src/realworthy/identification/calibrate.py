@@ -3,7 +3,7 @@
 import datetime
 import importlib.metadata
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -72,13 +72,20 @@ from realworthy.identification.weighing import (
     widen,
 )
 from realworthy.parameters import GaussianBelief, Transform
-from realworthy.recordings import Recording, cut_at_gaps, distinct_names
+from realworthy.progress import Progress as Follow
+from realworthy.progress import ignore
+from realworthy.recordings import (
+    Recording,
+    cut_at_gaps,
+    distinct_names,
+    load_recordings,
+)
+from realworthy.recordings.load import Recordings
 from realworthy.simulators.replay import lay_out
-from realworthy.twins import Twin
+from realworthy.twins import Twin, load_twin
 from realworthy.twins.twin import RESIDUAL_LEFT_OUT, Provenance, RecordingEvidence
 
 Floats = NDArray[np.float64]
-Follow = Callable[[float, str], None]
 _WHOLE = 10.0
 """[s] of the pieces in which joints are looked at one by one."""
 _LACKS = 20.0
@@ -124,15 +131,15 @@ class Chosen:
 
 
 def calibrate(
-    twin: Twin,
-    recordings: Recording | Sequence[Recording],
+    twin: Twin | str | Path,
+    recordings: Recordings,
     *,
     parameters: Sequence[str] | None = None,
-    heldout: Sequence[Recording] | None = None,
+    heldout: Recordings | None = None,
     method: Method | str = Method.LEAST_SQUARES,
     settings: CalibrateSettings | None = None,
     keep: Path | None = None,
-    progress: Follow | None = None,
+    progress: Follow = ignore,
 ) -> Calibration:
     """A twin whose numbers and belief are what the recordings say, judged unseen.
 
@@ -147,8 +154,8 @@ def calibrate(
     and for motions like the recorded ones.
     """
     began = time.perf_counter()
-    settings, follow = settings or CalibrateSettings(), progress or _ignore
-    listed = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    settings, follow = settings or CalibrateSettings(), progress
+    twin, listed = load_twin(twin), load_recordings(recordings)
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     method = find_method(method)
@@ -157,9 +164,9 @@ def calibrate(
     left_out = (RESIDUAL_LEFT_OUT,) if twin.residual else ()
     twin = twin.without_residual()
     listed, cut = cut_at_gaps(listed)
-    heldout = heldout and cut_at_gaps(heldout)[0]
+    judging = cut_at_gaps(load_recordings(heldout))[0] if heldout else None
     listed, doubted = sort_out(twin, listed)
-    division = divide(listed, heldout)
+    division = divide(listed, judging)
     asked = (tuple(parameters or ()), settings.seconds, method, settings.evaluations)
     key = make_key(twin, division.fitted, division.held_out, asked)
     with taking_up(keep, key) as work:
@@ -192,7 +199,7 @@ def calibrate(
             problem, np.array(part.z), np.array(part.covariance_z), _folds(part), choice
         )
         estimates = _list_estimates(twin, problem, fitted, work)
-        origin = _describe_origin(twin, listed, heldout, method)
+        origin = _describe_origin(twin, listed, judging, method)
         belief = _add_unseen(rough, fitted.belief, estimates)
         calibrated = rough.with_belief(belief, origin)
         calibrated = calibrated.with_values(
@@ -580,7 +587,3 @@ def _describe_origin(
             for r, name in zip(every, distinct_names(every), strict=True)
         ],
     )
-
-
-def _ignore(done: float, what: str) -> None:
-    """Nobody is looking."""

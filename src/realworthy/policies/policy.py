@@ -128,7 +128,7 @@ class Policy:
 
 
 def load_policy(
-    path: Path | str,
+    policy: Policy | Path | str,
     *,
     engine: Engine | None = None,
     worlds: int = 1,
@@ -139,8 +139,14 @@ def load_policy(
     `engine` is onnxruntime where it is installed, else numpy. Many `worlds` are run by
     numpy, or by onnxruntime where numpy lacks an operation. A file without our metadata
     needs `<name>.contract.yaml` beside it; failing that `infer` is asked, if given.
+
+    A policy that is loaded already is handed back where it runs so many worlds.
     """
-    path = Path(path)
+    if isinstance(policy, Policy):
+        if policy.worlds == worlds and engine in (None, policy.engine):
+            return policy
+        policy = policy.path
+    path = Path(policy)
     graph = read_graph(path)
     contract = _find_contract(path, graph, infer)
     try:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,15 +10,16 @@ from numpy.typing import NDArray
 from realworthy.errors import RealworthyError
 from realworthy.realities.chance import RealityChance
 from realworthy.realities.interface import Translator
-from realworthy.realities.reality import Reality
+from realworthy.realities.reality import Reality, load_reality
 from realworthy.realities.reports import Reports
 from realworthy.realities.stand_in_drives import StandInDrives
 from realworthy.realities.truth import robot_joints
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State
-from realworthy.twins import bind
+from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
+from realworthy.twins.sources import builtin_names
 
 Floats = NDArray[np.float64]
 _ONLY = np.array([0])
@@ -33,7 +35,7 @@ class StandIn(Robot):
     """
 
     def __init__(self, reality: Reality, *, seed: int | None = None) -> None:
-        self._reality = reality.name
+        self._reality, self._twin = reality.name, reality.twin
         self._faults = reality.file.interface
         worlds = RealityWorlds(reality, seed=seed, thread_count=1)
         twin_layout = Layout(bind(reality.twin))
@@ -51,6 +53,11 @@ class StandIn(Robot):
     @property
     def info(self) -> RobotInfo:
         return self._info
+
+    @property
+    def twin(self) -> Twin:
+        """The twin that its makers know; the truth is another."""
+        return self._twin
 
     @property
     def steps_time(self) -> bool:
@@ -180,4 +187,28 @@ def describe_robot(
         command_lower=np.array([line.lower for line in lines]),
         command_upper=np.array([line.upper for line in lines]),
         other_signals=other_signals,
+    )
+
+
+def open_stand_in(name: str) -> StandIn:
+    """The stand-in of a shipped reality, or of a `*.reality.yaml`."""
+    return StandIn(load_reality(name))
+
+
+def find_twin(robot: Robot, twin: Twin | Path | str | None = None) -> Twin:
+    """The twin asked for; where none is, the one that the robot names.
+
+    A stand-in in this process has one. A name from the network is only looked for among
+    the built-in twins, and never taken for a path.
+    """
+    if twin:
+        return load_twin(twin)
+    if isinstance(robot, StandIn):
+        return robot.twin
+    named = robot.info.name
+    if named in builtin_names():
+        return load_twin(named)
+    raise RealworthyError(
+        f"The robot calls itself '{named}', and no built-in twin has that name.",
+        hint="Say which twin it has: --twin my_robot.twin.yaml, or any TWIN.",
     )

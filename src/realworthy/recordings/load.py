@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from realworthy import artefacts
 from realworthy.errors import BadFile, BadRecording, UnknownName
@@ -40,8 +41,12 @@ def load_recording(
     return recordings[0]
 
 
+Recordings: TypeAlias = Recording | Path | str | Iterable[Recording | Path | str]
+"""One recording, a file or a folder of them, or several of these."""
+
+
 def load_recordings(
-    paths: Path | str | Iterable[Path | str],
+    recordings: Recordings,
     importer: str | None = None,
     *,
     sidecar: Sidecar | Path | str | None = None,
@@ -50,9 +55,20 @@ def load_recordings(
     """Every recording in the files and folders, in order; at least one.
 
     A folder without an importer gives its files in our formats, not those below it.
+    Recordings that are loaded already stay as they are: whatever takes recordings takes
+    all of these.
     """
-    listed = [paths] if isinstance(paths, str | Path) else list(paths)
-    return _load([Path(path) for path in listed], importer, sidecar, check_units)
+    is_one = isinstance(recordings, Recording | str | Path)
+    listed = [recordings] if is_one else list(recordings)
+    found: list[Recording] = []
+    for one in listed:
+        if isinstance(one, Recording):
+            found.append(one)
+        else:
+            found += _load([Path(one)], importer, sidecar, check_units)
+    if not found:
+        raise BadRecording("No recordings were given.", hint="Name a file or a folder.")
+    return found
 
 
 def save_recording(
@@ -93,8 +109,6 @@ def _load(
         else:
             found = _import(path, importer, given, limit)
             recordings += [build_recording(i.table, i.sidecar, i.source) for i in found]
-    if not recordings:
-        raise BadRecording("no recordings were given.", hint="Name a file or a folder.")
     if check_units:
         for recording in recordings:
             raise_on_wrong_units(recording)

@@ -114,9 +114,14 @@ class Motion:
         return Reference(time, self.joints, *found)
 
 
-def load_motion(path: Path | str) -> Motion:
-    """`time` and every `<joint>.position` of a CSV file; other columns are left out."""
-    path = Path(path)
+def load_motion(motion: Motion | Path | str) -> Motion:
+    """`time` and every `<joint>.position` of a CSV file; other columns are left out.
+
+    A motion that is loaded already is handed back.
+    """
+    if isinstance(motion, Motion):
+        return motion
+    path = Path(motion)
     check_readable(path)
     table = csv.read_table(path)
     if "time" not in table:

@@ -277,7 +277,7 @@ class _Story:
         )
         found = excite(self.twin, settings=settings, limits=self.robot.limits)
         save_motion(found.motion, self.folder / "motion.csv")
-        done = record_motion(StandIn(self._reality), found.motion, self.twin)
+        done = record_motion(found.motion, StandIn(self._reality), self.twin)
         self._tick("excite")
         lasted = done.recording.duration
         self._keep([done.recording], "excited")

@@ -70,12 +70,14 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     this file."""
 
 
-def load_twin(reference: str | Path, *, base: str = "") -> Twin:
+def load_twin(reference: Twin | str | Path, *, base: str = "") -> Twin:
     """A built-in name, an MJCF or URDF file, `menagerie:<robot>` or a `*.twin.yaml`.
 
-    `base` chooses what floats, as in a twin file: `free`, `world` or a body's name.
+    A twin that is loaded already is handed back: whatever takes a twin takes all of
+    these. `base` chooses what floats, as in a twin file: `free`, `world` or a body's
+    name.
     """
-    twin = _load(reference)
+    twin = reference if isinstance(reference, Twin) else _load(reference)
     return twin.with_base(base) if base else twin
 
 

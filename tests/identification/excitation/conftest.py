@@ -42,7 +42,7 @@ def play_hidden_motion(file: Path, twin: Twin, motion: Motion, seed: int) -> Rec
     )
     robot = StandIn(make_reality("hidden", truth, folder=file.parent))
     sidecar = Sidecar(command_kind="position", noise=SignalNoise(position=SIGMA))
-    done = record_motion(robot, motion, twin, sidecar=sidecar)
+    done = record_motion(motion, robot, twin, sidecar=sidecar)
     assert done.reason == ""
     return done.recording
 

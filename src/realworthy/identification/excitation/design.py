@@ -5,8 +5,6 @@ generation takes each joint's motion from the candidate where that joint tells m
 (`choose_mix`), rehearses the mixture, and keeps it if it is truly better.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +14,7 @@ from realworthy.identification.excitation.judge import Judge
 from realworthy.identification.excitation.settings import ExcitationSettings
 from realworthy.identification.excitation.shapes import Shape, mix
 from realworthy.identification.excitation.subject import Subject
+from realworthy.progress import Progress, ignore
 from realworthy.recordings.motion import Reference
 from realworthy.simulators.clearance import Clearance
 from realworthy.twins import bind
@@ -35,8 +34,6 @@ _DRAWS = 5
 """Random motions of which the roomiest is kept."""
 _POSES = 10.0
 """[Hz] at which poses are looked at for collisions."""
-Progress = Callable[[int, int], None]
-"""Called with steps done and steps in all."""
 
 
 class Designer:
@@ -65,7 +62,7 @@ class Designer:
         genes = self.family.draw(self._rng)
         return self.keep_clear(Shape(genes, np.ones(len(genes))))
 
-    def search(self, progress: Progress | None = None) -> Shape:
+    def search(self, progress: Progress = ignore) -> Shape:
         """The best motion found."""
         settings, total = self.settings, self.settings.generation_count
         shapes, parts = self._judge.judge(self._draw_large())
@@ -78,8 +75,8 @@ class Designer:
             shapes = [shapes[i] for i in order]
             parts = parts[:, order]
             best = shapes[0]
-            if progress:
-                progress(generation + 1, total)
+            done = generation + 1
+            progress(done / total, f"motions, generation {done} of {total}")
             if generation + 1 == total:
                 return best
             chosen = choose_mix(parts, self._judge.known, settings.criterion)

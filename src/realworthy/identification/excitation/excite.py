@@ -3,13 +3,15 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.artefacts import check_free
 from realworthy.errors import RealworthyError
 from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.excitation.design import Designer, Progress
+from realworthy.identification.excitation.design import Designer
 from realworthy.identification.excitation.information import Forecast, forecast
 from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.identification.excitation.rehearsal import Peaks, Rehearsal, Stage
@@ -18,9 +20,10 @@ from realworthy.identification.excitation.shapes import find_excess, hold_back
 from realworthy.identification.excitation.subject import Subject, find_subject
 from realworthy.identification.problem import Problem
 from realworthy.parameters import ParameterSpace
-from realworthy.recordings.motion import Motion, Reference
+from realworthy.progress import Progress, ignore
+from realworthy.recordings.motion import Motion, Reference, check_name, save_motion
 from realworthy.robots.limits import Limits
-from realworthy.twins import Twin
+from realworthy.twins import Twin, load_twin
 
 Floats = NDArray[np.float64]
 _TRIES = 60
@@ -77,7 +80,7 @@ class Excitation:
 
 
 def excite(
-    twin: Twin,
+    twin: Twin | str | Path,
     parameters: ParameterSpace | Sequence[str] | None = None,
     *,
     sd: Mapping[str, float] | None = None,
@@ -86,23 +89,31 @@ def excite(
     rate: float | None = None,
     settings: ExcitationSettings | None = None,
     known: Floats | None = None,
-    progress: Progress | None = None,
+    output: Path | str | None = None,
+    overwrite: bool = False,
+    progress: Progress = ignore,
 ) -> Excitation:
     """A motion for `parameters` (by default those of drives) that keeps all limits.
 
     `sd` is what is asked for, by name; a tenth of a number's size where not given.
-    `known` is (d, d) information about z from earlier recordings. The result is local:
-    only as good as what is believed of the twin.
+    `known` is (d, d) information about z from earlier recordings. `output` is a file
+    for the motion. The result is local: only as good as what is believed of the twin.
     """
+    if output is not None:
+        check_name(output)
+        check_free(Path(output), overwrite=overwrite)
     subject = find_subject(
-        twin, parameters, sd=sd, joints=joints, limits=limits, rate=rate
+        load_twin(twin), parameters, sd=sd, joints=joints, limits=limits, rate=rate
     )
     settings = settings or ExcitationSettings()
     began = time.perf_counter()
     designer = Designer(subject, settings, known=known)
     shape = designer.search(progress)
     reference = designer.build(shape, settings.seconds)
-    return finish(designer, reference, known=known, began=began)
+    found = finish(designer, reference, known=known, began=began)
+    if output is not None:
+        save_motion(found.motion, output, overwrite=overwrite)
+    return found
 
 
 def finish(

@@ -21,9 +21,11 @@ from realworthy.identification.excitation.subject import Subject, find_subject
 from realworthy.identification.fit import Fit
 from realworthy.identification.least_squares import fit_least_squares
 from realworthy.identification.problem import Problem
+from realworthy.progress import Progress, ignore
 from realworthy.recordings import Recording, cut_at_gaps
+from realworthy.robots.address import open_robot
 from realworthy.robots.robot import Robot
-from realworthy.twins import Twin
+from realworthy.twins import Twin, load_twin
 
 Floats = NDArray[np.float64]
 _BETTER = 1.5
@@ -90,29 +92,29 @@ class Campaign:
         )
 
 
-Told = Callable[[str], None]
-"""Called with a line on what is being done."""
 Agree = Callable[[int, Excitation], bool]
 """Asks a person whether the robot may play the motion of a round, counted from 1."""
 
 
 def identify_actively(
-    twin: Twin,
-    robot: Robot,
+    twin: Twin | str | Path,
+    robot: Robot | str,
     parameters: Sequence[str] | None = None,
     *,
-    sd: Mapping[str, float],
+    sd: Mapping[str, float] | None = None,
     rounds: int = 4,
     joints: Sequence[str] | None = None,
     limits: LimitSettings | None = None,
     settings: ExcitationSettings | None = None,
-    told: Told | None = None,
     agree: Agree | None = None,
     after: Callable[[Round], None] | None = None,
     folder: Path | None = None,
     overwrite: bool = False,
+    progress: Progress = ignore,
 ) -> Campaign:
     """Designs, records and refits until every `sd` (by name, in units) is met.
+
+    Without `sd` a tenth of each number's size is asked for.
 
     With a `folder` each recording is on the disk while it is made, and stays there as
     `round_1.npz` … when this returns or raises. A number is given up when not even all
@@ -120,7 +122,7 @@ def identify_actively(
     `agree` is asked before each motion; None goes on without asking. `after` gets what
     is known as soon as a recording is fitted.
     """
-    if not sd:
+    if sd is not None and not sd:
         raise RealworthyError(
             "No standard deviation was asked for, so nothing could be reached.",
             hint="Say, for example, sd={'all.delay': 0.001}.",
@@ -128,9 +130,11 @@ def identify_actively(
     if rounds < 1:
         raise RealworthyError(f"{rounds} rounds are too few.", hint="Allow 1 or more.")
     settings = settings or ExcitationSettings(criterion=Criterion.A)
-    say = told or (lambda line: None)
+    twin, robot = load_twin(twin), open_robot(robot)
     subject = find_subject(twin, parameters, sd=sd, joints=joints, limits=limits)
     names, space = subject.space.names, subject.space
+    if sd is None:
+        sd = dict(zip(names, map(float, subject.wanted), strict=True))
     excitations: list[Excitation] = []
     recordings: list[Recording] = []
     fit: Fit | None = None
@@ -151,7 +155,7 @@ def identify_actively(
 
     for number in range(rounds):
         known = None if fit is None else _invert(fit.covariance_z)
-        say(f"round {number + 1}: designing a motion")
+        progress(number / rounds, f"round {number + 1}: designing a motion")
         found = excite(
             believed,
             names,
@@ -169,10 +173,11 @@ def identify_actively(
         if agree is not None and not agree(number + 1, found):
             reasons = {"robot": "the operator said no"}
             return conclude(Status.DECLINED)
-        say(f"round {number + 1}: recording, for {', '.join(open_)}")
+        wish = f"round {number + 1}: recording, for {', '.join(open_)}"
+        progress((number + 0.5) / rounds, wish)
         output = None if folder is None else folder / f"round_{number + 1}.npz"
         followed = record_motion(
-            robot, found.motion, twin, output=output, overwrite=overwrite
+            found.motion, robot, twin, output=output, overwrite=overwrite
         )
         excitations.append(found)
         braked += followed.braked

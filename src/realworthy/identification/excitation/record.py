@@ -7,11 +7,14 @@ import numpy as np
 
 from realworthy.deployment.drives import Drives, assign_drives
 from realworthy.deployment.follow import Followed, follow
+from realworthy.deployment.trial_files import check_recording_free
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.limits import find_limits, stand
+from realworthy.realities.stand_in import find_twin
 from realworthy.recordings import Sidecar
-from realworthy.recordings.motion import Motion, Reference
+from realworthy.recordings.motion import Motion, Reference, load_motion
 from realworthy.robots import Limits, Robot, RobotInfo
+from realworthy.robots.address import open_robot
 from realworthy.simulators.motion_plan import plan_motion
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.commands import describe_commands, find_gains
@@ -22,24 +25,29 @@ states one; also that of a design (`limits.tighten`)."""
 
 
 def record_motion(
-    robot: Robot,
-    motion: Motion,
-    twin: Twin,
+    motion: Motion | Path | str,
+    robot: Robot | str,
+    twin: Twin | Path | str | None = None,
     *,
     rate: float | None = None,
     limits: Limits | None = None,
     sidecar: Sidecar | None = None,
-    output: Path | None = None,
+    output: Path | str | None = None,
     overwrite: bool = False,
 ) -> Followed:
     """Leads the robot to the motion's beginning, plays it, and says if it was stopped.
 
+    A `robot` is one, or its address; `twin` is by default the one that it names.
     `limits` are the twin's by default: commands are kept within them, and positions,
     speeds and torques beyond them stop the robot. A motion that asks for more is
     refused before anything moves. With `output` the recording is on the disk while it
     is made, and in that file when this returns or raises.
     """
-    twin = stand(twin)
+    output = None if output is None else Path(output)
+    if output is not None:
+        check_recording_free(output, overwrite=overwrite)
+    motion, robot = load_motion(motion), open_robot(robot)
+    twin = stand(find_twin(robot, twin))
     limits = find_limits(twin) if limits is None else limits
     reference = motion.sample(robot.info.rate if rate is None else rate)
     bound = bind(twin)
