@@ -33,8 +33,8 @@ Floats = NDArray[np.float64]
 Choose = Callable[[State], Floats]
 """From a measurement to the commands that somebody would like to send."""
 _LONGEST_HOLD_S = 0.5
-"""[s] after which a hold that does not end becomes damping. By hand: an operator who was
-lost for 1 s (`operator_trip`) has the robot braking 0.5 s later."""
+"""[s] after which a hold that does not end becomes damping. By hand, 2026-11-15: a
+robot whose operator is lost for 1 s (`operator_trip`) brakes half a second later."""
 _PUSHING_EFFORT_SHARE = 0.05
 """Share of a drive's largest effort from which it must show in some measurement: less
 may be what friction holds. By hand, 2026-11-18; not tuned."""
