@@ -5,18 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from realworthy.certification.examine import to_share
+from realworthy.certification.certificate.results import to_share
 from realworthy.cli.tour import to_tree
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.tour import ROBOTS, Tour, TourSettings, Verdict, quick_tour, take_tour
+from realworthy.tour import (
+    ROBOTS,
+    Tour,
+    TourSettings,
+    TourVerdict,
+    quick_tour,
+    take_tour,
+)
 from realworthy.tour.run import tour_suite
-from realworthy.tour.tour import Fared
+from realworthy.tour.tour import PolicyResult
 from realworthy.tour.ways import Way, choose_worlds
 from realworthy.twins import load_twin
 
 
-def fare(way: Way, successes: int) -> Fared:
-    return Fared(
+def fare(way: Way, successes: int) -> PolicyResult:
+    return PolicyResult(
         way=way,
         simulated=0.9,
         certificate=None,  # pyright: ignore[reportArgumentType]
@@ -28,10 +35,10 @@ def fare(way: Way, successes: int) -> Fared:
 @pytest.mark.parametrize(
     ("nominal", "calibrated", "verdict"),
     [
-        (100, 190, Verdict.HELPED),
-        (185, 190, Verdict.UNSURE),
-        (190, 185, Verdict.UNSURE),
-        (190, 100, Verdict.HARMED),
+        (100, 190, TourVerdict.HELPED),
+        (185, 190, TourVerdict.UNSURE),
+        (190, 185, TourVerdict.UNSURE),
+        (190, 100, TourVerdict.HARMED),
     ],
 )
 def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdict):
@@ -39,13 +46,13 @@ def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdi
     tour.fared = (fare(Way.NOMINAL, nominal), fare(Way.CALIBRATED, calibrated))
     assert tour.verdict is verdict
     parts = "do not overlap" in tour.verdict.sentence
-    assert parts is (verdict is not Verdict.UNSURE)
+    assert parts is (verdict is not TourVerdict.UNSURE)
 
 
 def test_a_quick_tour_judges_nothing():
     tour = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path(), note="quick")
     tour.fared = (fare(Way.NOMINAL, 100), fare(Way.CALIBRATED, 190))
-    assert tour.verdict is Verdict.UNJUDGED
+    assert tour.verdict is TourVerdict.UNJUDGED
     assert "overlap" not in tour.verdict.sentence
 
 

@@ -180,7 +180,7 @@ class Experiment:
         from realworthy.cli.printing import say
         from realworthy.cli.progress import waiting
         from realworthy.deployment import GuardStop
-        from realworthy.deployment.keeping import check_recording_free
+        from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.experiments import JointBench
         from realworthy.identification.experiments.bench import record_experiment
 
@@ -239,8 +239,11 @@ class Experiment:
         twin: "Twin",
         robot: str,
     ) -> None:
-        from realworthy.reports.experiment import ExperimentView, write_experiment
-        from realworthy.reports.experiment_chart import draw_finding
+        from realworthy.reports.experiment import (
+            ExperimentView,
+            draw_finding,
+            write_experiment,
+        )
 
         view = ExperimentView(
             experiment=self.experiment,

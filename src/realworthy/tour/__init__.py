@@ -8,14 +8,14 @@ its own room; here do not live methods. May import everything but `cli`.
 from realworthy.tour.robots import ROBOTS, TourRobot
 from realworthy.tour.run import take_tour, try_way
 from realworthy.tour.settings import TourSettings, quick_tour
-from realworthy.tour.tour import Tour, Verdict
+from realworthy.tour.tour import Tour, TourVerdict
 
 __all__ = [
     "ROBOTS",
     "Tour",
     "TourRobot",
     "TourSettings",
-    "Verdict",
+    "TourVerdict",
     "quick_tour",
     "take_tour",
     "try_way",

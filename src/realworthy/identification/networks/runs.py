@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from realworthy.actuators import ActuatorLaw, Bench, simulate_bench
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
-from realworthy.twins.guarded import LawWithFallback
+from realworthy.twins.drives.fallback import LawWithFallback
 
 Floats = NDArray[np.float64]
 _SPAN = 0.05

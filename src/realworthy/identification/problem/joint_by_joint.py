@@ -26,7 +26,7 @@ from realworthy.identification.problem.problem import Problem
 from realworthy.identification.problem.residuals import Residuals, SumOfSquares
 from realworthy.identification.solver.jacobian import Colouring
 from realworthy.parameters import ParameterSpace
-from realworthy.simulators.inverse import joint_loads
+from realworthy.simulators.inverse_dynamics import joint_loads
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
 
