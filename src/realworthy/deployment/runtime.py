@@ -36,9 +36,11 @@ from realworthy.deployment.session import TrialOutcome, run_session
 from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import TrialSettings, find_pose, run_trial
 from realworthy.errors import RealworthyError
-from realworthy.policies import Pilot, Policy
+from realworthy.policies import Pilot, Policy, load_policy
+from realworthy.progress import Progress, ignore
 from realworthy.recordings.journal import make_way
 from realworthy.robots import Robot
+from realworthy.robots.address import open_robot
 from realworthy.robots.clock import Clock
 
 Confirm = Callable[[str], bool]
@@ -94,29 +96,31 @@ class Deployment:
 
 
 def deploy(
-    policy: Policy,
-    robot: Robot,
-    folder: Path | str,
+    policy: Policy | Path | str,
+    robot: Robot | str,
+    output: Path | str = "trials",
     *,
     settings: DeploySettings | None = None,
     inputs: Mapping[str, float] | None = None,
     confirm: Confirm | None = None,
     clock: Clock | None = None,
     heartbeat: Callable[[], float] | None = None,
-    tell: Callable[[str], None] = lambda text: None,
     overwrite: bool = False,
+    progress: Progress = ignore,
 ) -> Deployment:
-    """Runs guarded trials; `folder` gets `trial_1.npz`, `trial_1.log.npz`, …
+    """Runs guarded trials; the folder `output` gets `trial_1.npz`, `trial_1.log.npz`, …
 
-    `confirm` asks a person before first trials; None goes on without asking, for tests
-    and stand-ins. `clock` is by default the machine's, or that of a stand-in in this
-    process. `heartbeat` says how long ago [s] the operator was last heard; None: nobody
-    has to be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are
-    raised again once the robot brakes and the trial is saved.
+    A policy is one, or its file; a robot is one, or its address. `confirm` asks a
+    person before first trials; None goes on without asking, for tests and stand-ins.
+    `clock` is by default the machine's, or that of a stand-in in this process.
+    `heartbeat` says how long ago [s] the operator was last heard; None: nobody has to
+    be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are raised
+    again once the robot brakes and the trial is saved.
     """
     settings = settings or DeploySettings()
-    folder = Path(folder)
+    folder = Path(output)
     _check(settings, folder, overwrite)
+    policy, robot = load_policy(policy), open_robot(robot)
     info, contract = robot.info, policy.contract
     fingerprint = hashlib.sha256(policy.path.read_bytes()).hexdigest()
     pilot = Pilot(policy, info)
@@ -131,6 +135,10 @@ def deploy(
     trials: list[TrialResult] = []
     lates: list[GuardedRobot] = []
     declined = False
+
+    def tell(stage: str) -> None:
+        progress(len(trials) / settings.trials, stage)
+
     tell(SOFTWARE_STOP)
     if staging.speed_share < 1 and (free := _list_free(drives)):
         them = "it" if len(free) == 1 else "them"

@@ -12,8 +12,8 @@ from realworthy.reports.page import Page, Tone, write_page
 from realworthy.reports.tables import Table, Tile
 from realworthy.reports.words import describe_cause
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tour.tour import Fared, Tour, Verdict
-from realworthy.tour.ways import Way
+from realworthy.tours.tour import Fared, Tour, Verdict
+from realworthy.tours.ways import Way
 from realworthy.twins import load_twin
 
 _WORDS = {
