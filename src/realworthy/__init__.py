@@ -14,10 +14,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from realworthy.certification.attempts import load_attempts as load_attempts
-    from realworthy.certification.certificate import Certificate as Certificate
+    from realworthy.certification.certificate.certificate import (
+        Certificate as Certificate,
+    )
     from realworthy.certification.certify import CertifySettings as CertifySettings
     from realworthy.certification.certify import certify as certify
+    from realworthy.certification.rollouts.realities import (
+        load_attempts as load_attempts,
+    )
     from realworthy.deployment import DeploySettings as DeploySettings
     from realworthy.deployment import deploy as deploy
     from realworthy.diagnosis import Diagnosis as Diagnosis
@@ -79,7 +83,7 @@ _HOMES = {
     "Belief": "parameters",
     "CalibrateSettings": "identification.calibrate",
     "Calibration": "identification",
-    "Certificate": "certification.certificate",
+    "Certificate": "certification.certificate.certificate",
     "CertifySettings": "certification.certify",
     "DeploySettings": "deployment",
     "Diagnosis": "diagnosis",
@@ -97,7 +101,7 @@ _HOMES = {
     "TrainSettings": "learning.training",
     "Twin": "twins",
     "bind": "twins",
-    "load_attempts": "certification.attempts",
+    "load_attempts": "certification.rollouts.realities",
     "load_motion": "recordings.motion",
     "load_policy": "policies",
     "load_reality": "realities",

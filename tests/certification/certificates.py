@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from realworthy.certification.certificate import Certificate
-from realworthy.certification.conclude import conclude
-from realworthy.certification.parts import Ran
-from realworthy.certification.results import CellResult
+from realworthy.certification.certificate.certificate import Certificate
+from realworthy.certification.certificate.results import CellResult
+from realworthy.certification.examination.conclusion import conclude
+from realworthy.certification.examination.parts import SuiteResults
+from realworthy.certification.limits.validity import examine_validity
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Coverage, Suite
-from realworthy.certification.validity import examine_validity
+from realworthy.certification.suite.suite import Coverage, Suite
 from realworthy.realities import Reality
 from realworthy.realities.file import RealityFile, RealityNoise
 from realworthy.realities.reality import make_reality
@@ -19,12 +19,12 @@ from realworthy.realities.reality import make_reality
 def certify_limits(subject: Subject, coverage: Coverage) -> Certificate:
     """A certificate of validity alone."""
     found = examine_validity(subject, coverage, bar=0.8, seed=0)
-    ran = Ran(cells=(), coverage=found, margins=(), worst=None)
+    ran = SuiteResults(cells=(), coverage=found, margins=(), worst=None)
     return conclude(subject, Suite(name="limits"), (), ran, None)
 
 
 def certify_cells(subject: Subject, *cells: CellResult) -> Certificate:
-    ran = Ran(cells=cells, coverage=None, margins=(), worst=None)
+    ran = SuiteResults(cells=cells, coverage=None, margins=(), worst=None)
     return conclude(subject, Suite(name="cells"), (), ran, None)
 
 

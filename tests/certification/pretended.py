@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.certification.condition import Condition
-from realworthy.certification.play import Episodes
+from realworthy.certification.rollouts.episodes import Rollouts
 from realworthy.certification.subject import Subject
+from realworthy.certification.suite.condition import Condition
 from realworthy.tasks.failures import Failure
 
 Floats = NDArray[np.float64]
@@ -35,13 +35,13 @@ class Pretended:
         rows: Floats | None = None,
         names: tuple[str, ...] = (),
         numbers: NDArray[np.intp] | None = None,
-    ) -> Episodes:
+    ) -> Rollouts:
         assert rows is not None
         assert rows.shape == (count, len(names))
         self.count += count
         success = self._succeed(rows)
         score = np.ones(count) if self._rate is None else self._rate(rows)
-        return Episodes(
+        return Rollouts(
             success=success,
             invalid=np.zeros(count, np.bool_),
             failure=np.where(success, 0, int(Failure.FALL)),

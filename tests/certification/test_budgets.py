@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from realworthy.certification.budgets import (
+from realworthy.certification.rollouts.trace import (
     compute_action_rate,
     compute_heat,
     compute_power,

@@ -9,20 +9,29 @@ import pytest
 
 from realworthy.artefacts import locked_folder
 from realworthy.certification import certify as module
-from realworthy.certification.certificate import Certificate, load_certificate
+from realworthy.certification.certificate.certificate import (
+    Certificate,
+    load_certificate,
+)
 from realworthy.certification.certify import CertifySettings, certify
-from realworthy.certification.condition import Condition
-from realworthy.certification.mutants import (
+from realworthy.certification.subject import build_subject
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.mutants import (
     Degrees,
     ExtraDelay,
+    FaultSide,
     FlippedSign,
     Mutant,
     ReversedHistory,
-    Side,
     mutate,
 )
-from realworthy.certification.subject import build_subject
-from realworthy.certification.suite import Budgets, Cell, Margin, Step, Suite
+from realworthy.certification.suite.suite import (
+    Budgets,
+    Cell,
+    Margin,
+    MarginStep,
+    Suite,
+)
 from realworthy.errors import RealworthyError, UnknownName, Unwritable
 from realworthy.policies import load_policy
 from tests.certification.golden import write_policy
@@ -74,9 +83,12 @@ def test_a_golden_policy_passes(drive: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("mutant", "named"),
     [
-        (FlippedSign(joint="left_wheel", side=Side.ACTION), ["contract", "everyday"]),
         (
-            FlippedSign(joint="left_wheel", side=Side.OBSERVATION),
+            FlippedSign(joint="left_wheel", side=FaultSide.ACTION),
+            ["contract", "everyday"],
+        ),
+        (
+            FlippedSign(joint="left_wheel", side=FaultSide.OBSERVATION),
             ["contract", "everyday"],
         ),
         (Degrees(joints=("left_wheel", "right_wheel")), ["contract", "everyday"]),
@@ -223,7 +235,8 @@ def test_margins_end_where_the_policy_no_longer_bears_it(cartpole: Path):
         name="delay",
         unit="steps",
         steps=tuple(
-            Step(value=float(k), condition=Condition(delay_steps=k)) for k in (2, 8, 20)
+            MarginStep(value=float(k), condition=Condition(delay_steps=k))
+            for k in (2, 8, 20)
         ),
     )
     suite = msgspec.structs.replace(NOTHING, margins=(margin,))

@@ -6,23 +6,30 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from realworthy.certification.conclude import conclude
-from realworthy.certification.examine import judge_episodes, make_case, to_share
-from realworthy.certification.finding import Aspect, Finding, Mark
-from realworthy.certification.parts import Ran
-from realworthy.certification.results import CellResult, Group, Level, MarginResult
-from realworthy.certification.statistics import Verdict
+from realworthy.certification.certificate.junit import to_junit
+from realworthy.certification.certificate.results import (
+    CellResult,
+    Group,
+    Level,
+    MarginResult,
+    make_case,
+    to_share,
+)
+from realworthy.certification.certificate.statistics import CertificateVerdict
+from realworthy.certification.contract.finding import Aspect, ContractFinding, Mark
+from realworthy.certification.examination.cells import judge_episodes
+from realworthy.certification.examination.conclusion import conclude
+from realworthy.certification.examination.parts import SuiteResults
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Budgets, Cell, Suite
-from realworthy.certification.testcases import to_junit
+from realworthy.certification.suite.suite import Budgets, Cell, Suite
 from realworthy.errors import RealworthyError
-from realworthy.reports.certificate_words import say_margin
+from realworthy.reports.certificate.wording import say_margin
 from tests.certification.certificates import certify_cells
 
 
 def make_cell(
     name: str,
-    verdict: Verdict,
+    verdict: CertificateVerdict,
     *,
     group: Group = "stress",
     required: bool = True,
@@ -39,34 +46,36 @@ def make_cell(
     )
 
 
-EVERYDAY = make_cell("everyday", Verdict.PASS, group="everyday")
+EVERYDAY = make_cell("everyday", CertificateVerdict.PASS, group="everyday")
 
 
 def test_verdicts(balancing: Subject):
-    good = make_cell("good", Verdict.PASS)
-    open_ = make_cell("open", Verdict.INSUFFICIENT, successes=52)
-    bad = make_cell("bad", Verdict.FAIL, successes=10)
-    assert certify_cells(balancing, EVERYDAY, good).verdict is Verdict.PASS
+    good = make_cell("good", CertificateVerdict.PASS)
+    open_ = make_cell("open", CertificateVerdict.INSUFFICIENT, successes=52)
+    bad = make_cell("bad", CertificateVerdict.FAIL, successes=10)
+    assert certify_cells(balancing, EVERYDAY, good).verdict is CertificateVerdict.PASS
     found = certify_cells(balancing, EVERYDAY, open_)
-    assert found.verdict is Verdict.INSUFFICIENT
+    assert found.verdict is CertificateVerdict.INSUFFICIENT
     assert found.reasons == ("open: 52 of 64.",)
     found = certify_cells(balancing, EVERYDAY, open_, bad)
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     assert found.reasons[0] == "bad: 10 of 64."
 
 
 def test_a_cell_that_is_not_required_only_warns(balancing: Subject):
-    bad = make_cell("bad", Verdict.FAIL, required=False, successes=10)
+    bad = make_cell("bad", CertificateVerdict.FAIL, required=False, successes=10)
     found = certify_cells(balancing, EVERYDAY, bad)
-    assert found.verdict is Verdict.PASS
+    assert found.verdict is CertificateVerdict.PASS
     assert found.warnings == ("bad: 10 of 64.",)
 
 
 def test_a_failed_contract_fails(balancing: Subject):
-    finding = Finding(name=Aspect.ORDER, mark=Mark.FAILED, about="Joints are swapped.")
-    ran = Ran(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
+    finding = ContractFinding(
+        name=Aspect.ORDER, mark=Mark.FAILED, about="Joints are swapped."
+    )
+    ran = SuiteResults(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
     found = conclude(balancing, Suite(), (finding,), ran, None)
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     assert found.reasons == ("contract, order: Joints are swapped.",)
 
 
@@ -75,7 +84,7 @@ def skip(name: str) -> CellResult:
         name=name,
         group="stress",
         required=False,
-        verdict=Verdict.INSUFFICIENT,
+        verdict=CertificateVerdict.INSUFFICIENT,
         about="Skipped.",
         skipped="the twin has no such number.",
     )
@@ -84,41 +93,41 @@ def skip(name: str) -> CellResult:
 def test_nothing_played_is_no_evidence(balancing: Subject):
     cell = Cell(name="typo", group="stress")
     suite = Suite(cells=(cell,), coverage=None)
-    ran = Ran(cells=(skip("typo"),), coverage=None, margins=(), worst=None)
+    ran = SuiteResults(cells=(skip("typo"),), coverage=None, margins=(), worst=None)
     found = conclude(balancing, suite, (), ran, None)
-    assert found.verdict is Verdict.INSUFFICIENT
+    assert found.verdict is CertificateVerdict.INSUFFICIENT
     assert found.reasons == ("Nothing that the suite requires was played.",)
     assert found.warnings == ("typo was not played: the twin has no such number.",)
 
 
 def test_a_budget_that_nobody_can_tell_is_an_open_question(balancing: Subject):
     suite = Suite(budgets=Budgets(mean_power=60.0))
-    ran = Ran(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
+    ran = SuiteResults(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
     found = conclude(balancing, suite, (), ran, None)
-    assert found.verdict is Verdict.INSUFFICIENT
+    assert found.verdict is CertificateVerdict.INSUFFICIENT
     assert found.reasons == ("budget mean_power: no everyday cell tells it.",)
     over = msgspec.structs.replace(EVERYDAY, budgets={"mean_power": 900.0})
     found = conclude(balancing, suite, (), play_cells(over), None)
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     root = ElementTree.fromstring(to_junit(found))
     assert root.get("failures") == "1"
 
 
-def play_cells(*cells: CellResult) -> Ran:
-    return Ran(cells=cells, coverage=None, margins=(), worst=None)
+def play_cells(*cells: CellResult) -> SuiteResults:
+    return SuiteResults(cells=cells, coverage=None, margins=(), worst=None)
 
 
 @pytest.mark.parametrize(
     ("successes", "valid", "invalid", "verdict"),
     [
-        (64, 64, 0, Verdict.PASS),
-        (64, 64, 4, Verdict.PASS),
-        (20, 20, 44, Verdict.INSUFFICIENT),
-        (2, 20, 44, Verdict.FAIL),
+        (64, 64, 0, CertificateVerdict.PASS),
+        (64, 64, 4, CertificateVerdict.PASS),
+        (20, 20, 44, CertificateVerdict.INSUFFICIENT),
+        (2, 20, 44, CertificateVerdict.FAIL),
     ],
 )
 def test_what_diverged_is_not_averaged_away(
-    successes: int, valid: int, invalid: int, verdict: Verdict
+    successes: int, valid: int, invalid: int, verdict: CertificateVerdict
 ):
     assert judge_episodes(successes, valid, invalid, 0.8).verdict is verdict
 
@@ -131,12 +140,12 @@ def test_two_cells_of_one_name_are_refused():
 
 def test_the_grade_is_of_the_cell_that_loses_most(balancing: Subject):
     everyday = make_cell(
-        "everyday", Verdict.PASS, group="everyday", successes=500, count=500
+        "everyday", CertificateVerdict.PASS, group="everyday", successes=500, count=500
     )
     cells = (
-        make_cell("little", Verdict.PASS, successes=495, count=500),
-        make_cell("most", Verdict.FAIL, successes=200, count=500),
-        make_cell("few", Verdict.PASS, group="engine", successes=0, count=8),
+        make_cell("little", CertificateVerdict.PASS, successes=495, count=500),
+        make_cell("most", CertificateVerdict.FAIL, successes=200, count=500),
+        make_cell("few", CertificateVerdict.PASS, group="engine", successes=0, count=8),
     )
     grade = certify_cells(balancing, everyday, *cells).grade
     assert grade is not None
@@ -152,17 +161,17 @@ def test_the_grade_is_of_the_cell_that_loses_most(balancing: Subject):
 def test_junit_holds_what_the_certificate_does(balancing: Subject):
     case = make_case(20, cell="bad", e={"all.mass": 1.2}, seed=4, number=7, seconds=1.0)
     bad = msgspec.structs.replace(
-        make_cell("bad", Verdict.FAIL, successes=10), failures=(case,)
+        make_cell("bad", CertificateVerdict.FAIL, successes=10), failures=(case,)
     )
     skipped = CellResult(
         name="engine drake",
         group="engine",
         required=False,
-        verdict=Verdict.INSUFFICIENT,
+        verdict=CertificateVerdict.INSUFFICIENT,
         about="",
         skipped="it is not installed",
     )
-    weak = make_cell("weak", Verdict.FAIL, required=False, successes=10)
+    weak = make_cell("weak", CertificateVerdict.FAIL, required=False, successes=10)
     text = to_junit(certify_cells(balancing, EVERYDAY, bad, skipped, weak))
     etree = pytest.importorskip("lxml.etree")
     schema = etree.XMLSchema(etree.parse(str(Path(__file__).with_name("junit.xsd"))))
@@ -184,20 +193,24 @@ def test_junit_holds_what_the_certificate_does(balancing: Subject):
 
 
 def test_where_everyday_play_fails_nothing_is_praised(balancing: Subject):
-    everyday = make_cell("everyday", Verdict.FAIL, group="everyday", successes=0)
+    everyday = make_cell(
+        "everyday", CertificateVerdict.FAIL, group="everyday", successes=0
+    )
     cells = (
         everyday,
-        make_cell("sapien", Verdict.PASS, group="engine", successes=0, count=8),
-        make_cell("late", Verdict.FAIL, successes=0),
+        make_cell(
+            "sapien", CertificateVerdict.PASS, group="engine", successes=0, count=8
+        ),
+        make_cell("late", CertificateVerdict.FAIL, successes=0),
     )
     levels = (Level(value=0.005, share=to_share(0, 40)),)
     margin = MarginResult(
         name="delay", unit="s", largest=None, failing=0.005, levels=levels
     )
-    ran = Ran(cells=cells, coverage=None, margins=(margin,), worst=None)
+    ran = SuiteResults(cells=cells, coverage=None, margins=(margin,), worst=None)
     found = conclude(balancing, Suite(), (), ran, None)
     assert found.grade is None
-    assert found.cells[1].verdict is Verdict.INSUFFICIENT
+    assert found.cells[1].verdict is CertificateVerdict.INSUFFICIENT
     assert found.reasons == ("everyday: 0 of 64.", "late: 0 of 64.")
     assert found.margins[0].failing is None
     assert found.margins[0].skipped == "everyday play fails already."

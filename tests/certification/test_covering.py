@@ -2,9 +2,8 @@
 
 import pytest
 
-from realworthy.certification.certificate import Certificate
-from realworthy.certification.covering import find_uncovered
-from realworthy.certification.results import Range, Validity
+from realworthy.certification.certificate.certificate import Certificate, find_uncovered
+from realworthy.certification.certificate.results import Validity, ValidityRange
 from realworthy.realities import Reality, load_reality
 from realworthy.realities.file import RealityFile, RealityNoise
 from realworthy.realities.reality import make_reality
@@ -13,8 +12,8 @@ from tests.certification.certificates import certify_cells
 VALIDITY = Validity(
     scale=1.0,
     parameters={
-        "cart.mass": Range(lower=0.8, upper=1.2, nominal=1.0),
-        "pole.damping": Range(lower=0.0003, upper=0.001, nominal=0.0005),
+        "cart.mass": ValidityRange(lower=0.8, upper=1.2, nominal=1.0),
+        "pole.damping": ValidityRange(lower=0.0003, upper=0.001, nominal=0.0005),
     },
     noise={"cart.position": 0.001, "pole.position": 0.002, "cart.velocity": 0.01},
     rate=50.0,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from realworthy.certification.detectors import (
+from realworthy.certification.rollouts.detectors import (
     DetectorSettings,
     classify,
     explain_blindness,

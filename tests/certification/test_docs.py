@@ -7,25 +7,25 @@ import msgspec
 import pytest
 import yaml
 
-from realworthy.certification.certificate import Bounds, Certificate
-from realworthy.certification.condition import Condition
-from realworthy.certification.results import (
+from realworthy.certification.certificate.certificate import Bounds, Certificate
+from realworthy.certification.certificate.results import (
     CellResult,
     FailureCase,
-    Graded,
     MarginResult,
     Regression,
+    TransferGrade,
     Validity,
     ValidityResult,
 )
-from realworthy.certification.suite import (
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.suite import (
     Budgets,
     Cell,
     Coverage,
     Margin,
-    Search,
-    Step,
+    MarginStep,
     Suite,
+    WorstCaseSearch,
     load_suite,
 )
 from realworthy.tasks.failures import Failure
@@ -53,9 +53,19 @@ def test_the_suite_on_the_page_is_a_complete_one(tmp_path: Path):
 @pytest.mark.parametrize(
     "kind",
     [
-        *(Suite, Cell, Condition, Variant, Margin, Step, Search, Coverage, Budgets),
+        *(
+            Suite,
+            Cell,
+            Condition,
+            Variant,
+            Margin,
+            MarginStep,
+            WorstCaseSearch,
+            Coverage,
+            Budgets,
+        ),
         *(Certificate, Bounds, Validity, FailureCase, CellResult, MarginResult),
-        *(ValidityResult, Graded, Regression),
+        *(ValidityResult, TransferGrade, Regression),
     ],
 )
 def test_every_key_is_listed(kind: type[msgspec.Struct]):

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from realworthy.certification import engines
-from realworthy.certification.condition import Condition
-from realworthy.certification.engines import examine_engine, find_divergence
-from realworthy.certification.play import Episodes
-from realworthy.certification.statistics import Verdict
+from realworthy.certification.certificate.statistics import CertificateVerdict
+from realworthy.certification.examination import comparisons as engines
+from realworthy.certification.examination.comparisons import (
+    examine_engine,
+    find_divergence,
+)
+from realworthy.certification.rollouts.episodes import Rollouts
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Cell
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.suite import Cell
 from realworthy.errors import RealworthyError
 
 DRAKE = Cell(
@@ -20,9 +23,9 @@ DRAKE = Cell(
 )
 
 
-def make_episodes(signals: np.ndarray, success: list[bool] | None = None) -> Episodes:
+def make_episodes(signals: np.ndarray, success: list[bool] | None = None) -> Rollouts:
     count, steps, _ = signals.shape
-    return Episodes(
+    return Rollouts(
         success=np.array(success or [True] * count),
         invalid=np.zeros(count, np.bool_),
         failure=np.zeros(count, np.int64),
@@ -73,10 +76,10 @@ def test_a_contradiction_fails_and_agreement_passes(balancing: Subject, monkeypa
     monkeypatch.setattr(engines, "_play", play)
     monkeypatch.setattr(engines, "find_hindrance", lambda engine: "")
     found = examine_engine(balancing, DRAKE, seed=0)
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     assert "0 of 8 succeed in drake, 8 in MuJoCo" in found.about
     outcomes["drake"] = [True] * 7 + [False]
-    assert examine_engine(balancing, DRAKE, seed=0).verdict is Verdict.PASS
+    assert examine_engine(balancing, DRAKE, seed=0).verdict is CertificateVerdict.PASS
 
 
 def test_a_missing_engine_is_skipped_unless_asked_for(balancing: Subject, monkeypatch):

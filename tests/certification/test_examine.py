@@ -5,22 +5,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realworthy.certification.condition import Condition
-from realworthy.certification.examine import examine_cell, play_condition
-from realworthy.certification.mutants import (
+from realworthy.certification.certificate.results import CellResult
+from realworthy.certification.certificate.statistics import (
+    CertificateVerdict,
+    judge_share,
+)
+from realworthy.certification.examination.cells import examine_cell
+from realworthy.certification.rollouts.episodes import play_condition
+from realworthy.certification.subject import Subject
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.mutants import (
     Degrees,
     ExtraDelay,
+    FaultSide,
     FlippedSign,
     Mutant,
-    Side,
     StaleNormaliser,
     SwappedJoints,
     mutate,
 )
-from realworthy.certification.results import CellResult
-from realworthy.certification.statistics import Verdict, judge_share
-from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Cell
+from realworthy.certification.suite.suite import Cell
 from realworthy.policies import Policy
 from realworthy.policies.runner import Runner
 from realworthy.tasks.failures import Failure
@@ -45,7 +49,7 @@ def plant(subject: Subject, mutant: Mutant) -> Subject:
 @pytest.mark.parametrize("name", ["balancing", "driving"])
 def test_golden_policies_pass(name: str, request: pytest.FixtureRequest):
     found = examine(request.getfixturevalue(name))
-    assert found.verdict is Verdict.PASS
+    assert found.verdict is CertificateVerdict.PASS
     assert found.share is not None
     assert found.share.successes == found.share.count == EPISODES
     assert not found.codes
@@ -57,10 +61,10 @@ def test_golden_policies_pass(name: str, request: pytest.FixtureRequest):
 @pytest.mark.parametrize(
     "mutant",
     [
-        FlippedSign(joint="cart", side=Side.ACTION),
-        FlippedSign(joint="cart", side=Side.OBSERVATION),
-        FlippedSign(joint="pole", side=Side.OBSERVATION),
-        SwappedJoints(first="cart", second="pole", side=Side.OBSERVATION),
+        FlippedSign(joint="cart", side=FaultSide.ACTION),
+        FlippedSign(joint="cart", side=FaultSide.OBSERVATION),
+        FlippedSign(joint="pole", side=FaultSide.OBSERVATION),
+        SwappedJoints(first="cart", second="pole", side=FaultSide.OBSERVATION),
         Degrees(joints=("cart", "pole")),
         StaleNormaliser(mean=(1.0,) * 6, sd=(3.0,) * 6),
         ExtraDelay(steps=8),
@@ -71,7 +75,7 @@ def test_a_faulty_cart_runs_into_the_end_of_its_rail(
     balancing: Subject, mutant: Mutant
 ):
     found = examine(plant(balancing, mutant))
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     assert found.codes == {"joint_limit": EPISODES}
     case = found.failures[0]
     assert (case.code, case.name) == (int(Failure.JOINT_LIMIT), "joint_limit")
@@ -81,26 +85,26 @@ def test_a_faulty_cart_runs_into_the_end_of_its_rail(
 @pytest.mark.parametrize(
     "mutant",
     [
-        FlippedSign(joint="left_wheel", side=Side.ACTION),
-        SwappedJoints(first="left_wheel", second="right_wheel", side=Side.ACTION),
+        FlippedSign(joint="left_wheel", side=FaultSide.ACTION),
+        SwappedJoints(first="left_wheel", second="right_wheel", side=FaultSide.ACTION),
     ],
     ids=lambda mutant: type(mutant).__name__,
 )
 def test_a_faulty_drive_never_reaches_its_speeds(driving: Subject, mutant: Mutant):
     found = examine(plant(driving, mutant))
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     assert set(found.codes) == {"no_progress"}
 
 
 def test_a_delay_within_the_margin_passes_and_one_beyond_it_fails(balancing: Subject):
-    assert examine(balancing, delay_steps=2).verdict is Verdict.PASS
-    assert examine(balancing, delay_steps=8).verdict is Verdict.FAIL
+    assert examine(balancing, delay_steps=2).verdict is CertificateVerdict.PASS
+    assert examine(balancing, delay_steps=8).verdict is CertificateVerdict.FAIL
 
 
 def test_a_late_mutant_fails_in_the_cell_with_more_delay(balancing: Subject):
     late = plant(balancing, ExtraDelay(steps=4))
-    assert examine(late).verdict is Verdict.PASS
-    assert examine(late, delay_steps=4).verdict is Verdict.FAIL
+    assert examine(late).verdict is CertificateVerdict.PASS
+    assert examine(late, delay_steps=4).verdict is CertificateVerdict.FAIL
 
 
 class Broken(Runner):
@@ -140,11 +144,14 @@ def test_a_cell_that_cannot_be_had_is_skipped(balancing: Subject):
 def test_a_cell_keeps_its_bar_and_what_would_settle_it(balancing: Subject):
     few = Cell(name="few", group="everyday", episodes=4)
     found = examine_cell(balancing, few, bar=0.9, seed=0)
-    assert (found.verdict, found.bar) == (Verdict.INSUFFICIENT, 0.9)
+    assert (found.verdict, found.bar) == (CertificateVerdict.INSUFFICIENT, 0.9)
     assert found.more is not None
     total = 4 + found.more
-    assert judge_share(total, total, 0.9).verdict is Verdict.PASS
-    assert judge_share(total - 1, total - 1, 0.9).verdict is Verdict.INSUFFICIENT
+    assert judge_share(total, total, 0.9).verdict is CertificateVerdict.PASS
+    assert (
+        judge_share(total - 1, total - 1, 0.9).verdict
+        is CertificateVerdict.INSUFFICIENT
+    )
 
 
 def test_failures_say_what_was_not_nominal(balancing: Subject):

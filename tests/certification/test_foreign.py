@@ -13,13 +13,13 @@ import torch
 from onnx import TensorProto, helper
 
 from realworthy.artefacts import save
-from realworthy.certification.foreign import (
-    Draft,
+from realworthy.certification.contract.check import Aspect, Mark, check_interface
+from realworthy.certification.foreign.draft import (
+    ContractDraft,
     Origin,
     assist,
     infer_contract,
 )
-from realworthy.certification.interface import Aspect, Mark, check_interface
 from realworthy.errors import BadFile, Unwritable
 from realworthy.policies import Contract, Linear, Observer, load_policy
 from realworthy.policies.metadata import read_sidecar
@@ -80,7 +80,7 @@ def write_mjlab(path: Path, *, width: int = WIDTH, **changes: str | None) -> Pat
     return path
 
 
-def say(draft: Draft, key: str) -> str:
+def say(draft: ContractDraft, key: str) -> str:
     return " ".join(note.about for note in draft.missing if note.key == key)
 
 

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 import torch
 
-from realworthy.certification.interface import (
+from realworthy.certification.contract.check import (
     Aspect,
-    Finding,
+    ContractFinding,
     Mark,
     check_interface,
     check_playable,
 )
-from realworthy.certification.mutants import (
+from realworthy.certification.suite.mutants import (
     Degrees,
+    FaultSide,
     FlippedSign,
     Mutant,
     ReversedHistory,
-    Side,
     StaleNormaliser,
     SwappedJoints,
     list_mutants,
@@ -69,13 +69,13 @@ def own(worlds: TaskWorlds, seen: np.ndarray) -> Contract:
     return change(build_contract(worlds), provenance=PROVENANCE, normaliser=scaled)
 
 
-def faults(found: tuple[Finding, ...]) -> dict[Aspect, Mark]:
+def faults(found: tuple[ContractFinding, ...]) -> dict[Aspect, Mark]:
     """The worst mark of every aspect that is not fine."""
     worst = {f.name: f.mark for f in found if f.mark is Mark.WARNING}
     return worst | {f.name: f.mark for f in found if f.mark is Mark.FAILED}
 
 
-def find(found: tuple[Finding, ...], aspect: Aspect) -> Finding:
+def find(found: tuple[ContractFinding, ...], aspect: Aspect) -> ContractFinding:
     return next(f for f in found if f.name is aspect and f.mark is not Mark.OK)
 
 
@@ -114,10 +114,10 @@ def test_a_policy_without_examples_is_said_to_have_none(worlds, own, tmp_path):
 
 SWAP = {"first": "elbow_flex", "second": "wrist_flex"}
 WIRINGS: list[tuple[Mutant, tuple[Aspect, ...]]] = [
-    (SwappedJoints(**SWAP, side=Side.OBSERVATION), (Aspect.ORDER,)),
-    (SwappedJoints(**SWAP, side=Side.ACTION), (Aspect.ORDER,)),
-    (FlippedSign(joint="elbow_flex", side=Side.OBSERVATION), (Aspect.SIGNS,)),
-    (FlippedSign(joint="elbow_flex", side=Side.ACTION), (Aspect.SIGNS,)),
+    (SwappedJoints(**SWAP, side=FaultSide.OBSERVATION), (Aspect.ORDER,)),
+    (SwappedJoints(**SWAP, side=FaultSide.ACTION), (Aspect.ORDER,)),
+    (FlippedSign(joint="elbow_flex", side=FaultSide.OBSERVATION), (Aspect.SIGNS,)),
+    (FlippedSign(joint="elbow_flex", side=FaultSide.ACTION), (Aspect.SIGNS,)),
     (Degrees(joints=("elbow_flex",)), (Aspect.UNITS, Aspect.OFFSETS)),
 ]
 

@@ -5,29 +5,36 @@ from xml.etree import ElementTree
 
 import pytest
 
-from realworthy.certification.junit import Case, CaseFailure, Suite, write_junit
+from realworthy.certification.certificate.junit import (
+    JunitCase,
+    JunitFailure,
+    JunitSuite,
+    write_junit,
+)
 from realworthy.errors import RealworthyError
 from realworthy.tasks.failures import Failure
 
-FELL = CaseFailure(
+FELL = JunitFailure(
     code=Failure.FALL,
     message='fell at 1.2 s with "thigh.mass" < 0.9 & friction > 1',
     details="seed 812\nreplay fall.npz",
 )
 SUITES = (
-    Suite(
+    JunitSuite(
         name="mujoco_cpu.nominal",
         cases=(
-            Case(name="success", seconds=1.25, properties={"metric": 0.97, "n": 100}),
-            Case(name="push", seconds=0.5, failure=FELL),
+            JunitCase(
+                name="success", seconds=1.25, properties={"metric": 0.97, "n": 100}
+            ),
+            JunitCase(name="push", seconds=0.5, failure=FELL),
         ),
         properties={"engine": "mujoco_cpu"},
     ),
-    Suite(
+    JunitSuite(
         name="drake",
-        cases=(Case(name="success", skipped="pydrake is not installed"),),
+        cases=(JunitCase(name="success", skipped="pydrake is not installed"),),
     ),
-    Suite(name="empty", cases=()),
+    JunitSuite(name="empty", cases=()),
 )
 
 
@@ -68,8 +75,8 @@ def test_a_failure_carries_its_code_and_reads_back_as_written():
 
 
 def test_what_xml_cannot_hold_is_replaced():
-    rude = Case(name="a\x00b\x1b[31m \ud800 é 関節", failure=FELL)
-    text = write_junit([Suite(name="s", cases=(rude,))])
+    rude = JunitCase(name="a\x00b\x1b[31m \ud800 é 関節", failure=FELL)
+    text = write_junit([JunitSuite(name="s", cases=(rude,))])
     case = ElementTree.fromstring(text.encode()).find(".//testcase")
     assert case is not None
     assert case.get("name") == "a�b�[31m � é 関節"
@@ -81,7 +88,7 @@ def test_the_same_results_give_the_same_text():
 
 
 @pytest.mark.parametrize("suites", [SUITES, (), SUITES[2:]])
-def test_the_text_keeps_to_the_schema(suites: tuple[Suite, ...]):
+def test_the_text_keeps_to_the_schema(suites: tuple[JunitSuite, ...]):
     etree = pytest.importorskip("lxml.etree")
     schema = etree.XMLSchema(etree.parse(str(Path(__file__).with_name("junit.xsd"))))
     schema.assertValid(etree.fromstring(write_junit(suites).encode()))
@@ -106,10 +113,20 @@ def test_the_schema_would_notice():
 @pytest.mark.parametrize(
     ("suites", "message"),
     [
-        ([Suite(name="a", cases=()), Suite(name="a", cases=())], "one suite 'a'"),
-        ([Suite(name="a", cases=(Case(name="x"), Case(name="x")))], "one case 'x'"),
         (
-            [Suite(name="a", cases=(Case(name="x", skipped="no", failure=FELL),))],
+            [JunitSuite(name="a", cases=()), JunitSuite(name="a", cases=())],
+            "one suite 'a'",
+        ),
+        (
+            [JunitSuite(name="a", cases=(JunitCase(name="x"), JunitCase(name="x")))],
+            "one case 'x'",
+        ),
+        (
+            [
+                JunitSuite(
+                    name="a", cases=(JunitCase(name="x", skipped="no", failure=FELL),)
+                )
+            ],
             "both failed and skipped",
         ),
     ],

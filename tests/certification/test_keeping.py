@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from realworthy.certification.keeping import hash_policy
+from realworthy.certification.examination.folder import hash_policy
 from tests.certification.golden import write_drive
 
 

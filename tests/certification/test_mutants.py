@@ -4,12 +4,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from realworthy.certification.mutants import (
+from realworthy.certification.suite.mutants import (
     Degrees,
     ExtraDelay,
+    FaultSide,
     FlippedSign,
     ReversedHistory,
-    Side,
     StaleNormaliser,
     SwappedJoints,
     list_mutants,
@@ -52,7 +52,7 @@ def policy(request, tmp_path):
 
 def test_swapped_actions(policy):
     made, w = policy
-    mutant = SwappedJoints(first="hip", second="foot", side=Side.ACTION)
+    mutant = SwappedJoints(first="hip", second="foot", side=FaultSide.ACTION)
     found = mutate(made, mutant).act(rows())
     assert found == pytest.approx((rows() @ w)[:, [2, 1, 0]], abs=1e-5)
     assert made.act(rows()) == pytest.approx(rows() @ w, abs=1e-5)
@@ -60,18 +60,20 @@ def test_swapped_actions(policy):
 
 def test_swapped_observations(policy):
     made, w = policy
-    mutant = SwappedJoints(first="hip", second="knee", side=Side.OBSERVATION)
+    mutant = SwappedJoints(first="hip", second="knee", side=FaultSide.OBSERVATION)
     found = mutate(made, mutant).act(rows())
     assert found == pytest.approx(rows()[:, HIP_AND_KNEE] @ w, abs=1e-5)
 
 
 def test_flipped_signs(policy):
     made, w = policy
-    found = mutate(made, FlippedSign(joint="knee", side=Side.ACTION)).act(rows())
+    found = mutate(made, FlippedSign(joint="knee", side=FaultSide.ACTION)).act(rows())
     assert found == pytest.approx((rows() @ w) * [1, -1, 1], abs=1e-5)
     flipped = rows()
     flipped[:, HIPS] *= -1
-    found = mutate(made, FlippedSign(joint="hip", side=Side.OBSERVATION)).act(rows())
+    found = mutate(made, FlippedSign(joint="hip", side=FaultSide.OBSERVATION)).act(
+        rows()
+    )
     assert found == pytest.approx(flipped @ w, abs=1e-5)
 
 
@@ -132,9 +134,9 @@ def test_a_turn_is_flipped_in_its_sine_and_swapped_as_a_whole(tmp_path):
     terms = (SineCosine(name="turn", signals=("hip.position", "knee.position")),)
     made, w = load_linear(tmp_path, leg(terms=terms, normaliser=None))
     x = np.array([1.0, 2.0, 3.0, 4.0])
-    flip = FlippedSign(joint="knee", side=Side.OBSERVATION)
+    flip = FlippedSign(joint="knee", side=FaultSide.OBSERVATION)
     assert mutate(made, flip).act(x) == pytest.approx(x * [1, -1, 1, 1] @ w, rel=1e-5)
-    swap = SwappedJoints(first="hip", second="knee", side=Side.OBSERVATION)
+    swap = SwappedJoints(first="hip", second="knee", side=FaultSide.OBSERVATION)
     found = mutate(made, swap).act(x)
     assert found == pytest.approx(x[[1, 0, 3, 2]] @ w, rel=1e-5)
 
@@ -148,7 +150,7 @@ def test_joints_in_terms_of_their_own_are_swapped_too(tmp_path):
         Linear(name="knee", signals=("knee.velocity",), scale=(0.2,)),
     )
     made, w = load_linear(tmp_path, leg(terms=terms, normaliser=None))
-    swap = SwappedJoints(first="hip", second="knee", side=Side.OBSERVATION)
+    swap = SwappedJoints(first="hip", second="knee", side=FaultSide.OBSERVATION)
     assert swap in list_mutants(made.contract)
     x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     found = mutate(made, swap).act(x)
@@ -208,9 +210,9 @@ def test_faults_that_change_nothing_are_refused(tmp_path):
     with pytest.raises(RealworthyError, match="changes nothing"):
         mutate(made, ReversedHistory())
     with pytest.raises(RealworthyError, match="changes nothing"):
-        mutate(made, FlippedSign(joint="elbow", side=Side.OBSERVATION))
+        mutate(made, FlippedSign(joint="elbow", side=FaultSide.OBSERVATION))
     with pytest.raises(UnknownName, match="elbow"):
-        mutate(made, FlippedSign(joint="elbow", side=Side.ACTION))
+        mutate(made, FlippedSign(joint="elbow", side=FaultSide.ACTION))
     stale = StaleNormaliser(mean=(0.0,) * made.contract.width, sd=(1.0,))
     with pytest.raises(RealworthyError, match="none can be made stale"):
         mutate(made, stale)

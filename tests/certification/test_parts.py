@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from realworthy.certification.certificate.results import CellResult
 from realworthy.certification.certify import CertifySettings, certify
-from realworthy.certification.condition import Condition
-from realworthy.certification.keeping import Part
-from realworthy.certification.parts import Examination, _pack
-from realworthy.certification.results import CellResult
+from realworthy.certification.examination.folder import SuitePart
+from realworthy.certification.examination.parts import Examination, _pack
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Cell, Suite
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.suite import Cell, Suite
 from realworthy.errors import BadFile, RealworthyError
 
 CELL = Cell(name="a cell", group="stress", condition=Condition(loss=0.1), episodes=8)
@@ -21,7 +21,11 @@ CELL = Cell(name="a cell", group="stress", condition=Condition(loss=0.1), episod
 def test_parts_are_listed_in_the_order_of_the_suite(driving: Subject):
     suite = Suite(cells=(CELL, replace(CELL, name="another")), search=None)
     parts = Examination(subject=driving, suite=suite, is_asked=False).list_parts()
-    assert parts == (Part("cell", 0), Part("cell", 1), Part("coverage", 0))
+    assert parts == (
+        SuitePart("cell", 0),
+        SuitePart("cell", 1),
+        SuitePart("coverage", 0),
+    )
     names = [part.name(suite) for part in parts]
     assert names == ["a cell", "another", "validity"]
 
@@ -30,9 +34,9 @@ def test_an_errand_finds_what_is_found_here(driving: Subject):
     examination = Examination(
         subject=driving, suite=Suite(cells=(CELL,), coverage=None), is_asked=False
     )
-    (errand,) = _pack(examination, [Part("cell", 0)])
+    (errand,) = _pack(examination, [SuitePart("cell", 0)])
     there = pickle.loads(pickle.dumps(errand)).do()
-    here = examination.examine(Part("cell", 0))
+    here = examination.examine(SuitePart("cell", 0))
     assert isinstance(here, CellResult)
     assert there.share == here.share
     assert there.budgets == pytest.approx(here.budgets)
@@ -42,7 +46,7 @@ def test_a_mistake_crosses_processes(driving: Subject, tmp_path: Path):
     examination = Examination(
         subject=driving, suite=Suite(cells=(CELL,)), is_asked=False
     )
-    (errand,) = _pack(examination, [Part("cell", 0)])
+    (errand,) = _pack(examination, [SuitePart("cell", 0)])
     object.__setattr__(errand, "policy", str(tmp_path / "gone.onnx"))
     with pytest.raises(RealworthyError) as raised:
         errand.do()

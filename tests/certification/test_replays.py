@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.certification.condition import Condition
-from realworthy.certification.examine import make_case
-from realworthy.certification.mutants import ExtraDelay, mutate
-from realworthy.certification.replays import record_failure, save_replay
+from realworthy.certification.certificate.results import make_case
+from realworthy.certification.examination.folder import record_failure, save_replay
 from realworthy.certification.subject import Subject
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.mutants import ExtraDelay, mutate
 from realworthy.recordings import load_recording
 from realworthy.tasks.failures import Failure
 

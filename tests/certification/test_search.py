@@ -5,8 +5,8 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats.qmc import Sobol
 
-from realworthy.certification.search import (
-    SearchSettings,
+from realworthy.certification.limits.search import (
+    CubeSearchSettings,
     evaluate,
     find_smallest_deviation,
     fold,
@@ -79,7 +79,7 @@ def test_the_same_seed_searches_alike_and_another_does_not():
 
 
 def test_a_search_may_stop_at_the_first_failure():
-    settings = SearchSettings(stops_at_failure=True)
+    settings = CubeSearchSettings(stops_at_failure=True)
     score = plant_ball(np.random.default_rng(1))
     worst = search_worst(score, 6, settings)
     assert worst.is_failure
@@ -98,7 +98,7 @@ def test_a_search_that_came_to_rest_starts_anew():
 
 
 def test_a_budget_below_the_first_points_is_kept():
-    worst = search_worst(lambda u: u[:, 0], 2, SearchSettings(evaluations=20))
+    worst = search_worst(lambda u: u[:, 0], 2, CubeSearchSettings(evaluations=20))
     assert len(worst.margins) == 20
     with pytest.raises(RealworthyError, match="above zero"):
         search_worst(lambda u: u[:, 0], 0)
@@ -166,7 +166,7 @@ def test_no_point_lies_where_a_prior_with_tails_is_infinite():
         seen.append(u)
         return 3.0 - ndtri(u).max(axis=1)
 
-    search_worst(score, 2, SearchSettings(edge=0.01))
+    search_worst(score, 2, CubeSearchSettings(edge=0.01))
     measure_sensitivity(score, [0.5, 0.5])
     assert np.concatenate(seen).min() >= 0.01
     assert np.concatenate(seen).max() <= 0.99

@@ -7,13 +7,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from realworthy.certification.condition import Condition
 from realworthy.certification.subject import (
     CannotPlay,
     Subject,
     build_subject,
     find_twin,
 )
+from realworthy.certification.suite.condition import Condition
 from realworthy.errors import RealworthyError
 from realworthy.policies.contract import TwinReference
 from realworthy.twins import load_twin

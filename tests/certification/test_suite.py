@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from realworthy.certification.suite import (
+from realworthy.certification.suite.suite import (
     SUITES,
     Coverage,
     default_suite,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from realworthy.certification.tolerance import bound_realities
+from realworthy.certification.limits.tolerance import bound_realities
 from realworthy.errors import RealworthyError
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from realworthy.certification.trace import Trace, spread_limit
+from realworthy.certification.rollouts.trace import Trace, spread_limit
 from realworthy.errors import RealworthyError
 
 

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from realworthy.certification import validity
-from realworthy.certification.realities import try_reality
-from realworthy.certification.results import ValidityResult
-from realworthy.certification.statistics import Verdict
-from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Coverage
-from realworthy.certification.validity import (
+from realworthy.certification.certificate.results import ValidityResult
+from realworthy.certification.certificate.statistics import CertificateVerdict
+from realworthy.certification.limits import validity
+from realworthy.certification.limits.validity import (
     examine_validity,
     find_box,
     spread_evenly,
 )
+from realworthy.certification.rollouts.realities import try_reality
+from realworthy.certification.subject import Subject
+from realworthy.certification.suite.suite import Coverage
 from tests.certification.certificates import certify_limits, draw_realities
 from tests.certification.pretended import Pretended, Succeed
 
@@ -58,7 +58,7 @@ def test_the_box_holds_the_nominal_and_the_middle_of_the_belief(balancing: Subje
 def test_a_policy_that_always_succeeds_covers_all(balancing: Subject, pretend):
     played = pretend(lambda e: np.ones(len(e), np.bool_))
     found = examine(balancing)
-    assert found.verdict is Verdict.PASS
+    assert found.verdict is CertificateVerdict.PASS
     assert found.validity is not None
     assert found.validity.scale == 1.0
     assert found.validity.lower > 0.93  # four boxes share the error of 5 %
@@ -83,7 +83,7 @@ def test_limits_are_drawn_in_to_where_it_works(balancing: Subject, pretend):
 def test_where_nothing_works_it_fails_with_a_case(balancing: Subject, pretend):
     pretend(lambda e: np.zeros(len(e), np.bool_))
     found = examine(balancing)
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
     assert found.codes == {"fall": 48 * 16}
     case = found.failures[0]
     assert case.name == "fall"
@@ -100,7 +100,7 @@ def test_the_bound_is_one_of_realities_not_of_episodes(balancing: Subject, prete
     assert found.validity is not None
     assert found.validity.mean == pytest.approx(0.8, abs=0.05)
     assert found.validity.lower < 0.5
-    assert found.verdict is Verdict.FAIL
+    assert found.verdict is CertificateVerdict.FAIL
 
 
 def test_the_worst_tenth_is_the_mean_of_its_realities(balancing: Subject, pretend):

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from realworthy.certification.condition import Condition
-from realworthy.certification.wire import Wire
+from realworthy.certification.rollouts.disturbed_link import DisturbedLink
+from realworthy.certification.suite.condition import Condition
 from realworthy.policies import load_policy
 from tests.certification.linear import write_linear
 from tests.policies.examples import WIDTH, contract
@@ -17,7 +17,7 @@ from tests.policies.examples import WIDTH, contract
 PERIOD = 0.02
 PASSES_ON = np.eye(WIDTH, 3, dtype=np.float32)
 """Actions that are the first three numbers of the observation."""
-Build = Callable[..., Wire]
+Build = Callable[..., DisturbedLink]
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def build(tmp_path: Path) -> Build:
     told = msgspec.structs.replace(contract(), parity=None)
     write_linear(tmp_path / "same.onnx", PASSES_ON)
 
-    def build(worlds: int = 1, seed: int = 0, **condition: object) -> Wire:
+    def build(worlds: int = 1, seed: int = 0, **condition: object) -> DisturbedLink:
         policy = load_policy(
             tmp_path / "same.onnx", worlds=worlds, infer=lambda *_: told
         )
         made = msgspec.convert(condition, Condition)
-        return Wire(policy, made, period=PERIOD, seed=seed)
+        return DisturbedLink(policy, made, period=PERIOD, seed=seed)
 
     return build
 
 
-def send(wire: Wire, values: Sequence[float], worlds: int = 1) -> np.ndarray:
+def send(wire: DisturbedLink, values: Sequence[float], worlds: int = 1) -> np.ndarray:
     """(steps, worlds) first action that arrives for each first number observed."""
     rows = np.zeros((worlds, WIDTH), np.float32)
     sent = []

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realworthy.certification import worst
-from realworthy.certification.mutants import ExtraDelay, mutate
+from realworthy.certification.limits import worst_case as worst
+from realworthy.certification.limits.validity import find_box
+from realworthy.certification.limits.worst_case import examine_worst
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite import Search
-from realworthy.certification.validity import find_box
-from realworthy.certification.worst import examine_worst
+from realworthy.certification.suite.mutants import ExtraDelay, mutate
+from realworthy.certification.suite.suite import WorstCaseSearch
 from tests.certification.pretended import Floats, Pretended
 
-SEARCH = Search(evaluations=128, episodes=2)
+SEARCH = WorstCaseSearch(evaluations=128, episodes=2)
 PLANTED = ("pole.mass", "cart.damping", "cart.torque_limit")
 EDGE = (0.9, 0.9, 0.1)
 """Of each range; the last parameter fails below, the others above."""
@@ -80,7 +80,7 @@ def test_bad_luck_is_played_again(balancing: Subject, monkeypatch: pytest.Monkey
 def test_a_real_one_is_found_and_repeats_itself(balancing: Subject):
     """A cart that is late fails where the true delay adds to it."""
     late = replace(balancing, wrap=lambda policy: mutate(policy, ExtraDelay(steps=5)))
-    search = Search(evaluations=16, episodes=2)
+    search = WorstCaseSearch(evaluations=16, episodes=2)
     found = examine_worst(late, search, bar=0.8, seed=0)
     assert found.is_failure
     assert found.repeated is not None

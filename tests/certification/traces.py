@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from realworthy.certification.trace import Trace
+from realworthy.certification.rollouts.trace import Trace
 
 RATE = 50.0
 

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from realworthy.certification import regression
+from realworthy.certification.examination import comparisons as regression
 from realworthy.policies import load_contract
 from tests.certification.golden import write_cartpole, write_drive, write_policy
 from tests.certification.linear import write_linear

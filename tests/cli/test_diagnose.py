@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from realworthy import diagnosis as room
-from realworthy.certification.attempts import TaskAttempts
+from realworthy.certification.rollouts.realities import TaskAttempts
 from realworthy.cli.diagnose import print_diagnosis
 from realworthy.diagnosis.diagnosis import (
     Alternative,

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from realworthy.artefacts import BYTES, check_readable
-from realworthy.certification.suite import load_suite
+from realworthy.certification.suite.suite import load_suite
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies import load_policy
 from realworthy.realities import load_reality

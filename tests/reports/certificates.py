@@ -5,23 +5,23 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from realworthy.certification.certificate import Bounds, Certificate
-from realworthy.certification.finding import Aspect, Finding, Mark
-from realworthy.certification.results import (
+from realworthy.certification.certificate.certificate import Bounds, Certificate
+from realworthy.certification.certificate.results import (
     CellResult,
     Divergence,
     FailureCase,
     Level,
     MarginResult,
-    Range,
+    ParameterEffect,
     Regression,
     Share,
-    Turn,
     Validity,
+    ValidityRange,
     ValidityResult,
     WorstResult,
 )
-from realworthy.certification.statistics import Verdict
+from realworthy.certification.certificate.statistics import CertificateVerdict
+from realworthy.certification.contract.finding import Aspect, ContractFinding, Mark
 from realworthy.gap.intervals import compute_wilson_interval
 from realworthy.recordings import Recording, save_recording
 from realworthy.tasks.failures import Failure
@@ -35,7 +35,7 @@ def to_share(successes: int, count: int) -> Share:
 
 def play(name: str, group: str, successes: int, count: int, **other) -> CellResult:
     share = to_share(successes, count)
-    verdict = Verdict.PASS if share.lower >= 0.8 else Verdict.FAIL
+    verdict = CertificateVerdict.PASS if share.lower >= 0.8 else CertificateVerdict.FAIL
     known = {
         "name": name,
         "group": group,
@@ -70,14 +70,14 @@ LATE = FailureCase(
 VALIDITY = Validity(
     scale=0.5,
     parameters={
-        "pendulum.mass": Range(lower=0.92, upper=1.11, nominal=1.0, unit="kg"),
-        "joint.damping": Range(
+        "pendulum.mass": ValidityRange(lower=0.92, upper=1.11, nominal=1.0, unit="kg"),
+        "joint.damping": ValidityRange(
             lower=0.031, upper=0.057, nominal=0.04, unit="N·m·s/rad"
         ),
     },
     noise={"position": 0.0021, "velocity": 0.053},
     rate=50.0,
-    inputs={"target": Range(lower=-1.2, upper=1.3, nominal=0.0, unit="rad")},
+    inputs={"target": ValidityRange(lower=-1.2, upper=1.3, nominal=0.0, unit="rad")},
     lower=0.87,
     content=0.9,
     confidence=0.95,
@@ -104,7 +104,7 @@ CELLS = (
         "engine",
         8,
         8,
-        verdict=Verdict.PASS,
+        verdict=CertificateVerdict.PASS,
         about="8 of 8 succeed in drake, 8 in MuJoCo from the same starts.",
         divergence=Divergence(
             signal="joint.velocity", seconds=2.34, ours=1.017, theirs=1.193
@@ -114,7 +114,7 @@ CELLS = (
         name="engine warp",
         group="engine",
         required=False,
-        verdict=Verdict.INSUFFICIENT,
+        verdict=CertificateVerdict.INSUFFICIENT,
         about="Skipped: there is no CUDA device.",
         skipped="there is no CUDA device.",
     ),
@@ -134,7 +134,7 @@ CELLS = (
         name="ground friction × 0.5",
         group="stress",
         required=False,
-        verdict=Verdict.INSUFFICIENT,
+        verdict=CertificateVerdict.INSUFFICIENT,
         about="Skipped: the twin touches no ground.",
         skipped="the twin touches no ground.",
     ),
@@ -186,20 +186,20 @@ WORST = WorstResult(
     nearest={"pendulum.mass": 1.12, "joint.damping": 0.061},
     repeated=to_share(21, 64),
     turns=(
-        Turn(name="joint.damping", worst=0.0731, effect=0.551),
-        Turn(name="pendulum.mass", worst=1.183, effect=0.203),
+        ParameterEffect(name="joint.damping", worst=0.0731, effect=0.551),
+        ParameterEffect(name="pendulum.mass", worst=1.183, effect=0.203),
     ),
     failures=(FALL,),
 )
 FINDINGS = (
-    Finding(name=Aspect.JOINTS, mark=Mark.OK, about="1 joint, as in the twin."),
-    Finding(
+    ContractFinding(name=Aspect.JOINTS, mark=Mark.OK, about="1 joint, as in the twin."),
+    ContractFinding(
         name=Aspect.RANGE,
         mark=Mark.WARNING,
         about="The last action reaches 61 % of its range.",
         remedy="Look at the scale of actions.",
     ),
-    Finding(
+    ContractFinding(
         name=Aspect.SIGNS,
         mark=Mark.FAILED,
         about="'joint.velocity' has another sign than its position's change.",
@@ -214,7 +214,7 @@ REASONS = (
 
 def make_failed() -> Certificate:
     return Certificate(
-        verdict=Verdict.FAIL,
+        verdict=CertificateVerdict.FAIL,
         reasons=REASONS,
         warnings=("worst case: Found within 200 tries.", "validity: only half."),
         policy="runs/pendulum/policy.onnx",
@@ -230,7 +230,7 @@ def make_failed() -> Certificate:
         interface=FINDINGS,
         cells=CELLS,
         coverage=ValidityResult(
-            verdict=Verdict.PASS,
+            verdict=CertificateVerdict.PASS,
             about="In 50 % of the believed ranges 96.7 % of episodes succeed.",
             validity=VALIDITY,
             tried=((1.0, 0.61), (0.5, 0.87)),
@@ -245,7 +245,7 @@ def make_failed() -> Certificate:
             upper=0.0442,
             count=256,
             about="It is as good as policy.onnx: 96.9 % against 95.7 %.",
-            verdict=Verdict.PASS,
+            verdict=CertificateVerdict.PASS,
         ),
         versions={"realworthy": "0.4.0", "mujoco": "3.9.0"},
         created="2026-11-15T12:00:00+00:00",

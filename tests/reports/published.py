@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from realworthy.certification.certificate import Certificate
-from realworthy.certification.statistics import Verdict
+from realworthy.certification.certificate.certificate import Certificate
+from realworthy.certification.certificate.statistics import CertificateVerdict
 from realworthy.cli import certify, diagnose, main, tour, train
 from realworthy.cli.output import json_file
 from realworthy.deployment import play
@@ -18,11 +18,11 @@ from realworthy.diagnosis.diagnosis import Diagnosis
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings import save_recording
 from realworthy.reports import write_diagnosis
-from realworthy.reports.certificate import write_certificate
-from realworthy.reports.training import write_training
+from realworthy.reports.certificate.page import write_certificate
+from realworthy.reports.training.page import write_training
 from realworthy.tours.page import write_tour
 from realworthy.tours.robots import ROBOTS
-from realworthy.tours.tour import Estimate, Explained, Fared, Tour
+from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
 from realworthy.tours.ways import Way
 
 from .certificates import make_failed, save_replay, to_share
@@ -101,7 +101,7 @@ def _make_tour(folder: Path) -> Tour:
     twin = "schema: 1\nmodel: pendulum\nname: pendulum\n"
     (folder / "calibrated.twin.yaml").write_text(twin)
     certificate: Certificate = make_failed()
-    assert certificate.verdict is Verdict.FAIL
+    assert certificate.verdict is CertificateVerdict.FAIL
     shares = {Way.NOMINAL: 61, Way.WIDE: 113, Way.CALIBRATED: 187}
     return Tour(
         robot=ROBOTS["pendulum"],
@@ -112,12 +112,12 @@ def _make_tour(folder: Path) -> Tour:
         gap_before=0.2113,
         gap_after=0.0131,
         gap_again=0.0173,
-        diagnosis=Explained(
+        diagnosis=TourDiagnosis(
             summary="Friction explains 81 % of the gap.",
             causes=(("coulomb_friction", 0.81), ("backlash", 0.07)),
         ),
         estimates=(
-            Estimate(
+            HiddenParameter(
                 name="joint.damping",
                 unit="N·m·s/rad",
                 nominal=0.05,
@@ -127,7 +127,7 @@ def _make_tour(folder: Path) -> Tour:
             ),
         ),
         fared=tuple(
-            Fared(
+            PolicyResult(
                 way=way,
                 simulated=0.9317,
                 certificate=certificate,

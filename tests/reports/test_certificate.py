@@ -8,18 +8,21 @@ import msgspec
 import numpy as np
 import pytest
 
-from realworthy.certification.certificate import Bounds, Certificate
-from realworthy.certification.results import (
+from realworthy.certification.certificate.certificate import Bounds, Certificate
+from realworthy.certification.certificate.results import (
     MarginResult,
-    Range,
+    ValidityRange,
 )
-from realworthy.certification.statistics import Verdict
-from realworthy.reports import page as pages
-from realworthy.reports.certificate import build_certificate_page, write_certificate
-from realworthy.reports.certificate_limits import Track
-from realworthy.reports.certificate_words import say_margin, say_verdict
-from realworthy.reports.numbers import SuccessShare
-from realworthy.reports.words import describe_end, describe_failure
+from realworthy.certification.certificate.statistics import CertificateVerdict
+from realworthy.reports.certificate.limits import RangeTrack
+from realworthy.reports.certificate.page import (
+    build_certificate_page,
+    write_certificate,
+)
+from realworthy.reports.certificate.wording import say_margin, say_verdict
+from realworthy.reports.elements import page as pages
+from realworthy.reports.elements.numbers import SuccessShare
+from realworthy.reports.elements.wording import describe_end, describe_failure
 from realworthy.tasks.failures import Failure
 
 from .certificates import (
@@ -55,7 +58,9 @@ def failed() -> Certificate:
 
 @pytest.fixture(scope="module")
 def passed(failed: Certificate) -> Certificate:
-    return replace(failed, verdict=Verdict.PASS, reasons=(), interface=FINDINGS[:1])
+    return replace(
+        failed, verdict=CertificateVerdict.PASS, reasons=(), interface=FINDINGS[:1]
+    )
 
 
 def read(text: str) -> Parsed:
@@ -224,13 +229,15 @@ def test_the_largest_borne_value_is_said(margin: MarginResult, words: str):
 
 def test_the_believed_range_is_found_from_the_covered_one():
     # believed 0.8 … 1.6 about 1.0, drawn in to a quarter: 0.95 … 1.15
-    limits = Range(lower=0.95, upper=1.15, nominal=1.0)
-    track = Track("mass", limits, 0.25, 1.4)
+    limits = ValidityRange(lower=0.95, upper=1.15, nominal=1.0)
+    track = RangeTrack("mass", limits, 0.25, 1.4)
     assert track.believed == pytest.approx((0.8, 1.6))
     places = [track.place(value) for value in (0.8, 1.0, 1.4, 1.6, 9.0)]
     assert places == pytest.approx([0, 25, 75, 100, 100])
     # a nominal value below what is believed: limits were drawn in to the lower end
-    outside = Track("mass", Range(lower=2.0, upper=2.5, nominal=1.0), 0.5, 3.0)
+    outside = RangeTrack(
+        "mass", ValidityRange(lower=2.0, upper=2.5, nominal=1.0), 0.5, 3.0
+    )
     assert outside.believed == pytest.approx((2.0, 3.0))
     assert outside.place(1.0) == 0
 
@@ -329,7 +336,7 @@ def test_what_is_not_covered_is_said(page: Parsed, failed: Certificate):
 def test_limits_in_which_it_fails_are_not_called_valid(failed: Certificate):
     low = replace(VALIDITY, lower=0.41)
     assert failed.coverage is not None
-    coverage = replace(failed.coverage, verdict=Verdict.FAIL, validity=low)
+    coverage = replace(failed.coverage, verdict=CertificateVerdict.FAIL, validity=low)
     bad = replace(failed, validity=low, coverage=coverage)
     text = read(build_certificate_page(bad)).text
     assert "does not work well enough within them" in text
@@ -374,7 +381,7 @@ def test_missing_evidence_says_how_much(failed: Certificate):
         ]
         return replace(
             failed,
-            verdict=Verdict.INSUFFICIENT,
+            verdict=CertificateVerdict.INSUFFICIENT,
             reasons=("cell 0: run 99 more.",),  # which nobody should read for numbers
             warnings=(),
             cells=tuple(cells),

@@ -11,7 +11,7 @@ import pytest
 from realworthy.gap import Gap, RecordingGap, measure
 from realworthy.recordings import Recording, Sidecar
 from realworthy.reports import write_gap
-from realworthy.reports.gap_view import GapView, compute_noise
+from realworthy.reports.measure.view import GapView, compute_noise
 from realworthy.twins import Twin, load_twin
 
 from .conftest import read_page, with_recordings

@@ -5,7 +5,7 @@ import math
 import pytest
 from markupsafe import escape
 
-from realworthy.reports.numbers import Number, Percent, Span, to_digits
+from realworthy.reports.elements.numbers import Number, Percent, Span, to_digits
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from realworthy.gap import Gap, RecordingGap
-from realworthy.reports.overlay import draw_overlay, find_stretches
+from realworthy.reports.measure.overlay import draw_overlay, find_stretches
 
 
 def test_a_short_recording_is_shown_whole(gap: Gap):

@@ -9,8 +9,8 @@ import pytest
 from realworthy.diagnosis.diagnosis import Diagnosis
 from realworthy.errors import Unwritable
 from realworthy.gap import Gap
-from realworthy.reports import page as pages
 from realworthy.reports import write_diagnosis, write_gap
+from realworthy.reports.elements import page as pages
 
 from .conftest import Parsed, read_page
 

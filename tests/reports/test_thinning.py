@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from realworthy.reports.thinning import thin
+from realworthy.reports.elements.plots import thin
 
 
 @pytest.mark.parametrize("count", [10, 121, 700])

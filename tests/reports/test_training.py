@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.reports.numbers import SPACE, Count, Span
-from realworthy.reports.training import compare, write_training
-from realworthy.reports.training_words import choose_tone, list_chances, say_success
+from realworthy.reports.elements.numbers import SPACE, Count, Span
+from realworthy.reports.training.page import compare, write_training
+from realworthy.reports.training.progress import choose_tone, list_chances, say_success
 from realworthy.tasks.evaluate import Evaluation
 from realworthy.tasks.randomization import Pushes
 from realworthy.tasks.variety import Range

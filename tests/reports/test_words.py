@@ -3,7 +3,7 @@
 import pytest
 
 from realworthy.diagnosis.diagnosis import CauseKind, Change, Verdict
-from realworthy.reports.words import (
+from realworthy.reports.elements.wording import (
     describe_cause,
     describe_change,
     describe_kind,

@@ -7,7 +7,7 @@ import pytest
 from realworthy.gap import measure
 from realworthy.realities import RealityFile, make_reality
 from realworthy.recordings import save_recording
-from realworthy.reports.tables import Table
+from realworthy.reports.elements.numbers import PageTable
 from realworthy.tours import ROBOTS
 from realworthy.tours.hidden import record_sines
 from realworthy.tours.page import TourView
@@ -40,6 +40,6 @@ def test_gaps_are_of_all_unseen_recordings(tmp_path: Path):
 
 def test_a_long_reason_may_take_several_lines():
     trials = RealTrials(successes=(), recordings=(), refusal="clock: 0.769 times ours")
-    table = Table(caption="", columns=("",), rows=((trials.summary,),))
+    table = PageTable(caption="", columns=("",), rows=((trials.summary,),))
     assert table.is_prose(trials.summary)
     assert not table.is_prose("calibrated")

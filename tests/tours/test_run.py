@@ -5,18 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from realworthy.certification.examine import to_share
+from realworthy.certification.certificate.results import to_share
 from realworthy.cli.tour import to_tree
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.tours import ROBOTS, Tour, TourSettings, Verdict, quick_tour, tour
+from realworthy.tours import (
+    ROBOTS,
+    Tour,
+    TourSettings,
+    TourVerdict,
+    quick_tour,
+    tour,
+)
 from realworthy.tours.run import tour_suite
-from realworthy.tours.tour import Fared
+from realworthy.tours.tour import PolicyResult
 from realworthy.tours.ways import Way, choose_worlds
 from realworthy.twins import load_twin
 
 
-def fare(way: Way, successes: int) -> Fared:
-    return Fared(
+def fare(way: Way, successes: int) -> PolicyResult:
+    return PolicyResult(
         way=way,
         simulated=0.9,
         certificate=None,  # pyright: ignore[reportArgumentType]
@@ -28,10 +35,10 @@ def fare(way: Way, successes: int) -> Fared:
 @pytest.mark.parametrize(
     ("nominal", "calibrated", "verdict"),
     [
-        (100, 190, Verdict.HELPED),
-        (185, 190, Verdict.UNSURE),
-        (190, 185, Verdict.UNSURE),
-        (190, 100, Verdict.HARMED),
+        (100, 190, TourVerdict.HELPED),
+        (185, 190, TourVerdict.UNSURE),
+        (190, 185, TourVerdict.UNSURE),
+        (190, 100, TourVerdict.HARMED),
     ],
 )
 def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdict):
@@ -39,13 +46,13 @@ def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdi
     taken.fared = (fare(Way.NOMINAL, nominal), fare(Way.CALIBRATED, calibrated))
     assert taken.verdict is verdict
     parts = "do not overlap" in taken.verdict.sentence
-    assert parts is (verdict is not Verdict.UNSURE)
+    assert parts is (verdict is not TourVerdict.UNSURE)
 
 
 def test_a_quick_tour_judges_nothing():
     taken = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path(), note="quick")
     taken.fared = (fare(Way.NOMINAL, 100), fare(Way.CALIBRATED, 190))
-    assert taken.verdict is Verdict.UNJUDGED
+    assert taken.verdict is TourVerdict.UNJUDGED
     assert "overlap" not in taken.verdict.sentence
 
 

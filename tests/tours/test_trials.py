@@ -13,7 +13,7 @@ from realworthy.realities import RealityFile, save_reality
 from realworthy.recordings import Recording
 from realworthy.tours import trials
 from realworthy.tours.robots import TourRobot
-from realworthy.tours.trials import Deployment, wait_for
+from realworthy.tours.trials import WireTrials, wait_for
 from tests.certification.golden import write_drive
 
 FORWARD = {"goal.forward": 0.12, "goal.turn": 0.0}
@@ -48,8 +48,8 @@ def reality(tmp_path: Path) -> Path:
     return path
 
 
-def start(reality: Path, policy: Path, folder: Path, *, count: int = 3) -> Deployment:
-    return Deployment(
+def start(reality: Path, policy: Path, folder: Path, *, count: int = 3) -> WireTrials:
+    return WireTrials(
         ROBOT,
         twin="diffdrive",
         reality=reality,
@@ -60,7 +60,7 @@ def start(reality: Path, policy: Path, folder: Path, *, count: int = 3) -> Deplo
     )
 
 
-def list_processes(deployment: Deployment) -> list[subprocess.Popen[bytes]]:
+def list_processes(deployment: WireTrials) -> list[subprocess.Popen[bytes]]:
     found = (deployment._stand_in, deployment._child)
     return [process for process in found if process is not None]
 

@@ -10,25 +10,27 @@ import msgspec
 import numpy as np
 
 from realworthy import artefacts
-from realworthy.certification.certificate import Certificate
-from realworthy.certification.conclude import conclude
-from realworthy.certification.condition import Condition
-from realworthy.certification.engines import check_installed
-from realworthy.certification.examine import play_condition
-from realworthy.certification.finding import Finding, check_playable
-from realworthy.certification.interface import check_interface
-from realworthy.certification.keeping import (
-    Kept,
+from realworthy.certification.certificate.certificate import Certificate
+from realworthy.certification.certificate.junit import to_junit
+from realworthy.certification.contract.check import check_interface
+from realworthy.certification.contract.finding import ContractFinding, check_playable
+from realworthy.certification.examination.comparisons import (
+    check_installed,
+    compare_policies,
+)
+from realworthy.certification.examination.conclusion import conclude
+from realworthy.certification.examination.folder import (
+    PartStore,
     fingerprint,
     open_manifest,
+    save_replay,
     write_ours,
 )
-from realworthy.certification.parts import Examination, examine_all
-from realworthy.certification.regression import compare_policies
-from realworthy.certification.replays import save_replay
+from realworthy.certification.examination.parts import Examination, examine_all
+from realworthy.certification.rollouts.episodes import play_condition
 from realworthy.certification.subject import Subject, build_subject
-from realworthy.certification.suite import Suite, default_suite
-from realworthy.certification.testcases import to_junit
+from realworthy.certification.suite.condition import Condition
+from realworthy.certification.suite.suite import Suite, default_suite
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Policy
 from realworthy.progress import Progress, ignore
@@ -110,7 +112,7 @@ def _certify(
         build_subject(settings.against, task=subject.task, twin=subject.twin)
     suite = _choose_suite(settings, subject)
     is_asked = settings.engines is not None
-    kept = Kept(folder, fingerprint(subject, suite, is_asked), overwrite=overwrite)
+    kept = PartStore(folder, fingerprint(subject, suite, is_asked), overwrite=overwrite)
     findings = _inspect(subject, suite)
     kept.begin()
     ran = examine_all(
@@ -169,7 +171,7 @@ def _count_workers(settings: CertifySettings, subject: Subject) -> int:
     return min(os.cpu_count() or 1, _MOST_WORKERS) if is_shared else 1
 
 
-def _inspect(subject: Subject, suite: Suite) -> tuple[Finding, ...]:
+def _inspect(subject: Subject, suite: Suite) -> tuple[ContractFinding, ...]:
     """The contract beside twin and task, with what the policy sees in play."""
     policy = subject.load(1)
     # built without the contract's terms, so that names which do not exist are said

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.certification.condition import Condition
+from realworthy.certification.suite.condition import Condition
 from realworthy.errors import BadFile, RealworthyError, UnknownName
 from realworthy.learning.presets import Randomize, choose_randomization
 from realworthy.parameters import Belief, ParameterSpace, SampleBelief
@@ -24,7 +24,7 @@ from realworthy.twins.compiled import find_object_bodies
 from realworthy.twins.variants import Variant, apply_variant
 
 if TYPE_CHECKING:
-    from realworthy.certification.foreign import Draft, Note
+    from realworthy.certification.foreign.draft import ContractDraft, ContractNote
 
 Floats = NDArray[np.float64]
 _ALL_MASS = "all.mass"
@@ -200,12 +200,12 @@ def build_subject(
 
     A foreign policy without a contract gets one as far as its file and the task tell.
     """
-    from realworthy.certification.foreign import Draft, assist
+    from realworthy.certification.foreign.draft import ContractDraft, assist
     from realworthy.policies import load_contract
     from realworthy.policies.onnx_file import Graph
 
     path = Path(path)
-    drafts: list[Draft] = []
+    drafts: list[ContractDraft] = []
 
     def infer(path: Path, _graph: Graph) -> Contract:
         drafts.append(assist(path, expect_contract(task, twin)))
@@ -241,7 +241,7 @@ def _check_fit(subject: Subject) -> None:
         ) from None
 
 
-def _group(notes: "Iterable[Note]") -> Iterator[str]:
+def _group(notes: "Iterable[ContractNote]") -> Iterator[str]:
     """Notes that say the same in one sentence."""
     keys: dict[str, list[str]] = {}
     for note in notes:
@@ -260,7 +260,7 @@ def expect_contract(task: str, twin: Twin | str) -> Contract | None:
     return build_contract(TaskWorlds(build_task(_check_task(task), found or None), 1))
 
 
-def check_draft(draft: "Draft") -> Contract:
+def check_draft(draft: "ContractDraft") -> Contract:
     """Its contract; raises with what was found and what is missing."""
     if draft.contract is not None:
         return draft.contract

@@ -11,10 +11,10 @@ from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role, TwinName
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
-    from realworthy.certification.certificate import Certificate
+    from realworthy.certification.certificate.certificate import Certificate
     from realworthy.certification.certify import CertifySettings
-    from realworthy.certification.realities import RealTrial
-    from realworthy.certification.suite import Suite
+    from realworthy.certification.rollouts.realities import RealTrial
+    from realworthy.certification.suite.suite import Suite
     from realworthy.realities import Reality
 
 _File = tyro.conf.arg(metavar="FILE", help_behavior_hint="")
@@ -148,7 +148,7 @@ class Certify:
         )
 
     def _find_suite(self) -> "Suite | None":
-        from realworthy.certification.suite import SUITES, load_suite
+        from realworthy.certification.suite.suite import SUITES, load_suite
         from realworthy.errors import UnknownName
 
         if self.suite == "default":  # by the cost of the task
@@ -161,7 +161,7 @@ class Certify:
         raise UnknownName("suite", self.suite, SUITES, owner="Realworthy", hint=hint)
 
     def _write_draft(self) -> int:
-        from realworthy.certification.foreign import assist
+        from realworthy.certification.foreign.draft import assist
         from realworthy.certification.subject import expect_contract
         from realworthy.cli.print_certificate import print_draft
 
@@ -180,7 +180,7 @@ class Certify:
     ) -> "tuple[RealTrial, ...]":
         if not realities:
             return ()
-        from realworthy.certification.realities import try_realities
+        from realworthy.certification.rollouts.realities import try_realities
         from realworthy.cli.progress import track
 
         tried = track(realities, "Trying realities")
@@ -190,21 +190,21 @@ class Certify:
         from realworthy.artefacts import writing
 
         if self._junit is not None:
-            from realworthy.certification.testcases import to_junit
+            from realworthy.certification.certificate.junit import to_junit
 
             with writing(self._junit, overwrite=self.overwrite) as temporary:
                 temporary.write_text(to_junit(found), encoding="utf-8")
         if self._report is not None:
             self._write_page(found, self._report, overwrite=self.overwrite)
         if self.output is not None:
-            from realworthy.certification.keeping import open_manifest
+            from realworthy.certification.examination.folder import open_manifest
 
             page = self.output / "report.html"
             with open_manifest(self.output).claimed(page):
                 self._write_page(found, page, overwrite=True)
 
     def _write_page(self, found: "Certificate", path: Path, *, overwrite: bool) -> None:
-        from realworthy.reports.certificate import write_certificate
+        from realworthy.reports.certificate.page import write_certificate
 
         write_certificate(
             found, path, folder=self.output, twin=self.twin, overwrite=overwrite

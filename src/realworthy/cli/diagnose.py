@@ -22,7 +22,7 @@ from realworthy.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from realworthy.certification.attempts import TaskAttempts
+    from realworthy.certification.rollouts.realities import TaskAttempts
     from realworthy.diagnosis.diagnosis import Cause, Change, Diagnosis
     from realworthy.recordings import Recording
     from realworthy.twins import Twin
@@ -127,7 +127,7 @@ class Diagnose:
                 )
             return None
         check_readable(self.policy)
-        from realworthy.certification.attempts import load_attempts
+        from realworthy.certification.rollouts.realities import load_attempts
 
         return load_attempts(self.policy, task=self.task, twin=twin)
 
@@ -191,7 +191,7 @@ def to_tree(found: "Diagnosis") -> dict[str, object]:
 def print_diagnosis(found: "Diagnosis") -> None:
     """Warnings, the verdict, causes in a table and then one by one, what is next."""
     from realworthy.cli.printing import emit_heading, emit_note, emit_table
-    from realworthy.reports.words import describe_verdict
+    from realworthy.reports.elements.wording import describe_verdict
 
     if found.is_partial:
         emit_note("Interrupted: what was found until then.", style="yellow")
@@ -228,7 +228,7 @@ def _print_cause(rank: int, cause: "Cause") -> None:
         emit_table,
         span,
     )
-    from realworthy.reports.words import describe_alternative, describe_cause
+    from realworthy.reports.elements.wording import describe_alternative, describe_cause
 
     joints = ", ".join(cause.joints)
     emit_heading(f"{rank}. {describe_cause(cause.name)}", joints)
@@ -256,7 +256,7 @@ def _print_cause(rank: int, cause: "Cause") -> None:
 
 def _print_change(change: "Change") -> None:
     from realworthy.cli.printing import emit_heading, emit_note
-    from realworthy.reports.words import describe_change
+    from realworthy.reports.elements.wording import describe_change
 
     emit_heading(f"Changed: {describe_change(change)}", change.size)
     emit_note(change.evidence, style="")

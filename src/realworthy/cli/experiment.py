@@ -237,8 +237,11 @@ class Experiment:
         twin: "Twin",
         robot: str,
     ) -> None:
-        from realworthy.reports.experiment import ExperimentView, write_experiment
-        from realworthy.reports.experiment_chart import draw_finding
+        from realworthy.reports.experiment import (
+            ExperimentView,
+            draw_finding,
+            write_experiment,
+        )
 
         view = ExperimentView(
             experiment=self.experiment,

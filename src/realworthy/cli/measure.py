@@ -120,8 +120,8 @@ def to_tree(gap: "Gap") -> dict[str, object]:
 def print_gap(gap: "Gap") -> None:
     """Replay by joint, error by horizon, and what was assumed."""
     from realworthy.cli.printing import counted, emit_heading, emit_note, emit_table
-    from realworthy.reports.gap_view import compute_mean_force
-    from realworthy.reports.words import describe_effects, gather_remarks
+    from realworthy.reports.elements.wording import describe_effects, gather_remarks
+    from realworthy.reports.measure.view import compute_mean_force
 
     replay, step = gap.replay, gap.one_step
     count = counted(len(gap.recordings), "recording")
@@ -170,7 +170,7 @@ def _print_repeats(gap: "Gap") -> None:
     """The twin's error beside the robot's own, where there are repeats."""
     from realworthy.cli.printing import emit_note, emit_table
     from realworthy.gap import measure_repeats
-    from realworthy.reports.words import describe_horizons
+    from realworthy.reports.elements.wording import describe_horizons
 
     repeats = measure_repeats(gap.recordings)
     emit_table(

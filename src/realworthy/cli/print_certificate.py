@@ -9,10 +9,10 @@ from realworthy.cli.printing import emit, emit_note, emit_table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from realworthy.certification.certificate import Certificate
-    from realworthy.certification.foreign import Draft
-    from realworthy.certification.realities import RealTrial
-    from realworthy.certification.results import CellResult
+    from realworthy.certification.certificate.certificate import Certificate
+    from realworthy.certification.certificate.results import CellResult
+    from realworthy.certification.foreign.draft import ContractDraft
+    from realworthy.certification.rollouts.realities import RealTrial
 
 _COLOURS = {"pass": "green", "fail": "red", "insufficient": "yellow"}
 _WORDS = {"pass": "PASS", "fail": "FAIL", "insufficient": "INSUFFICIENT EVIDENCE"}
@@ -58,7 +58,7 @@ def print_certificate(
     _print_trials(trials)
 
 
-def print_draft(draft: "Draft", path: "Path") -> None:
+def print_draft(draft: "ContractDraft", path: "Path") -> None:
     """What was found of a foreign policy's contract, and what must be filled in."""
     emit(Text(f"{path} is drafted. The policy comes from {draft.origin}."))
     for title, notes in (

@@ -98,7 +98,7 @@ def _is_prose(cell: Text) -> bool:
 
 def number(value: float | None, sd: float | None = None) -> Text:
     """Four digits, or down to its sd; ∞ without a bound; nothing for None."""
-    from realworthy.reports.numbers import count_digits
+    from realworthy.reports.elements.numbers import count_digits
 
     if value is None:
         return _right("")

@@ -143,7 +143,7 @@ class Train:
         """In the folder of each run, and where it was asked for."""
         from realworthy.cli.printing import emit_note
         from realworthy.errors import Unwritable
-        from realworthy.reports.training import write_training
+        from realworthy.reports.training.page import write_training
 
         asked = None if self.report is None else self.report.resolve()
         for training in found:
@@ -439,8 +439,8 @@ def print_training(training: "Training") -> None:
 def print_variety(variety: "Variety") -> None:
     """What differs between worlds: the first numbers of e, then all the rest."""
     from realworthy.cli.printing import emit_note, emit_table, number, span
-    from realworthy.reports.numbers import SPACE
-    from realworthy.reports.training_words import list_chances
+    from realworthy.reports.elements.numbers import SPACE
+    from realworthy.reports.training.progress import list_chances
 
     if variety.is_none:
         emit_note("Worlds do not differ: all are the twin itself.", style="")

@@ -10,10 +10,9 @@ from realworthy.identification.calibration import Calibration, Outcome
 from realworthy.identification.methods import to_words
 from realworthy.identification.weighing import describe_correlations
 from realworthy.parameters import GaussianBelief
-from realworthy.reports.gap_view import GapView
-from realworthy.reports.numbers import Number
-from realworthy.reports.page import Page, Tone, write_page
-from realworthy.reports.tables import Table, Tile
+from realworthy.reports.elements.numbers import Number, PageTable, Tile
+from realworthy.reports.elements.page import Page, Tone, write_page
+from realworthy.reports.measure.view import GapView
 
 _DRAWN = 4
 """Held-out recordings that are drawn, the worst first."""
@@ -90,13 +89,13 @@ class CalibrationView:
         )
 
     @cached_property
-    def parameters(self) -> Table:
+    def parameters(self) -> PageTable:
         rows = []
         for e in self.calibration.estimates:
             mean = Number(e.mean, e.unit, e.sd)
             before, sd = Number(e.before, e.unit), Number(e.sd, e.unit)
             rows.append((e.name, before, mean, sd, e.to_words()))
-        return Table(
+        return PageTable(
             caption="What the recordings say of each number",
             columns=("parameter", "before", "mean", "sd", "verdict"),
             rows=tuple(rows),
@@ -111,9 +110,9 @@ class CalibrationView:
         )
 
     @cached_property
-    def errors(self) -> Table:
+    def errors(self) -> PageTable:
         unit = self.gap.unit
-        return Table(
+        return PageTable(
             caption="Error 0.5 s ahead, of recordings that were not fitted"
             if self.calibration.is_ahead
             else "Replay error of recordings that were not fitted",

@@ -5,18 +5,17 @@ from functools import cached_property
 from pathlib import Path
 
 from realworthy.diagnosis.diagnosis import Cause, Diagnosis, Verdict
-from realworthy.reports.gap import describe_recordings, gather_warnings
-from realworthy.reports.gap_view import GapView, compute_noise
-from realworthy.reports.numbers import Number, Percent, Span
-from realworthy.reports.page import Page, Tone, write_page
-from realworthy.reports.tables import Table, Tile
-from realworthy.reports.words import (
+from realworthy.reports.elements.numbers import Number, PageTable, Percent, Span, Tile
+from realworthy.reports.elements.page import Page, Tone, write_page
+from realworthy.reports.elements.wording import (
     describe_alternative,
     describe_cause,
     describe_change,
     describe_kind,
     describe_verdict,
 )
+from realworthy.reports.measure.page import describe_recordings, gather_warnings
+from realworthy.reports.measure.view import GapView, compute_noise
 
 _TONES: dict[Verdict, Tone] = {
     Verdict.HEALTHY: "good",
@@ -72,8 +71,8 @@ class CauseCard:
         return tuple(map(describe_alternative, self.cause.alternatives))
 
     @property
-    def estimates(self) -> Table:
-        return Table(
+    def estimates(self) -> PageTable:
+        return PageTable(
             caption="Numbers behind it",
             columns=("quantity", "twin says", "recordings say", "between (90 %)"),
             rows=tuple(

@@ -8,14 +8,14 @@ its own room; here do not live methods. May import everything but `cli`.
 from realworthy.tours.robots import ROBOTS, TourRobot
 from realworthy.tours.run import tour, try_way
 from realworthy.tours.settings import TourSettings, quick_tour
-from realworthy.tours.tour import Tour, Verdict
+from realworthy.tours.tour import Tour, TourVerdict
 
 __all__ = [
     "ROBOTS",
     "Tour",
     "TourRobot",
     "TourSettings",
-    "Verdict",
+    "TourVerdict",
     "quick_tour",
     "tour",
     "try_way",

@@ -6,13 +6,18 @@ from pathlib import Path
 
 from realworthy.gap import measure
 from realworthy.recordings import load_recording
-from realworthy.reports.gap_view import GapView
-from realworthy.reports.numbers import Number, Percent, Span
-from realworthy.reports.page import Page, Tone, write_page
-from realworthy.reports.tables import Table, Tile
-from realworthy.reports.words import describe_cause
+from realworthy.reports.elements.numbers import (
+    Number,
+    PageTable,
+    Percent,
+    Span,
+    Tile,
+)
+from realworthy.reports.elements.page import Page, Tone, write_page
+from realworthy.reports.elements.wording import describe_cause
+from realworthy.reports.measure.view import GapView
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tours.tour import Fared, Tour, Verdict
+from realworthy.tours.tour import PolicyResult, Tour, TourVerdict
 from realworthy.tours.ways import Way
 from realworthy.twins import load_twin
 
@@ -21,11 +26,11 @@ _WORDS = {
     Way.WIDE: "a wide table around it",
     Way.CALIBRATED: "the calibrated belief",
 }
-_TONES: dict[Verdict, Tone] = {
-    Verdict.HELPED: "good",
-    Verdict.HARMED: "bad",
-    Verdict.UNSURE: "open",
-    Verdict.UNJUDGED: "open",
+_TONES: dict[TourVerdict, Tone] = {
+    TourVerdict.HELPED: "good",
+    TourVerdict.HARMED: "bad",
+    TourVerdict.UNSURE: "open",
+    TourVerdict.UNJUDGED: "open",
 }
 
 
@@ -77,8 +82,8 @@ class TourView:
         return tuple(found)
 
     @cached_property
-    def policies(self) -> Table:
-        return Table(
+    def policies(self) -> PageTable:
+        return PageTable(
             caption="Three policies with equal training, on the same hidden robot",
             columns=(
                 "trained on",
@@ -93,7 +98,9 @@ class TourView:
             rows=tuple(self._make_row(each) for each in self.tour.fared),
         )
 
-    def _make_row(self, each: Fared) -> tuple[str | Number | Percent | Span, ...]:
+    def _make_row(
+        self, each: PolicyResult
+    ) -> tuple[str | Number | Percent | Span, ...]:
         trials = "not tried" if each.trials is None else each.trials.summary
         return (
             _WORDS[each.way],
@@ -107,8 +114,8 @@ class TourView:
         )
 
     @cached_property
-    def hidden(self) -> Table:
-        return Table(
+    def hidden(self) -> PageTable:
+        return PageTable(
             caption="What was hidden, and what the recordings told of it",
             columns=("", "published", "calibrated", "sd", "truth", "unit"),
             rows=tuple(
@@ -162,8 +169,8 @@ class TourView:
         return GapView(measure(published, drawn), measure(calibrated, drawn))
 
     @cached_property
-    def steps(self) -> Table:
-        return Table(
+    def steps(self) -> PageTable:
+        return PageTable(
             caption="When each step had ended; some ran side by side",
             columns=("step", "after", "processor time"),
             rows=tuple(

@@ -19,14 +19,13 @@ from realworthy.artefacts import (
     make_folder,
     put_contents_aside,
 )
-from realworthy.certification.certificate import Certificate
+from realworthy.certification.certificate.certificate import Certificate
+from realworthy.certification.certificate.results import Share, to_share
 from realworthy.certification.certify import CertifySettings, certify
-from realworthy.certification.examine import to_share
-from realworthy.certification.processes import start_processes
-from realworthy.certification.realities import play_reality
-from realworthy.certification.results import Share
+from realworthy.certification.examination.processes import start_processes
+from realworthy.certification.rollouts.realities import play_reality
 from realworthy.certification.subject import build_subject
-from realworthy.certification.suite import Coverage, Suite, quick_suite
+from realworthy.certification.suite.suite import Coverage, Suite, quick_suite
 from realworthy.diagnosis import diagnose
 from realworthy.diagnosis.search import SearchSettings
 from realworthy.errors import RealworthyError, UnknownName
@@ -39,13 +38,13 @@ from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion
-from realworthy.reports.units import find_units, join_units
+from realworthy.reports.elements.units import find_units, join_units
 from realworthy.tasks.catalogue import TASKS
 from realworthy.tours.hidden import hide, record_sines
 from realworthy.tours.robots import ROBOTS, TourRobot
 from realworthy.tours.settings import TourSettings
-from realworthy.tours.tour import Estimate, Explained, Fared, Tour
-from realworthy.tours.trials import Deployment, RealTrials, wait_for
+from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.trials import RealTrials, WireTrials, wait_for
 from realworthy.tours.ways import Way, train_way
 from realworthy.twins import load_twin, save_twin
 
@@ -305,7 +304,7 @@ class _Story:
         self.tour.gap_after = after.replay.position_rmse
         true = self.twin.with_values(self._reality.file.parameters).space
         self.tour.estimates = tuple(
-            Estimate(
+            HiddenParameter(
                 name=one.name,
                 unit=one.unit,
                 nominal=one.before,
@@ -326,7 +325,7 @@ class _Story:
         """By the twin as published; beside training, which steps back for it."""
         parts = [recording.crop(0.0, _GLANCE) for recording in unseen]
         found = diagnose(self.twin, parts, settings=SearchSettings(seconds=_PATIENCE))
-        self.tour.diagnosis = Explained(
+        self.tour.diagnosis = TourDiagnosis(
             summary=found.summary,
             causes=tuple((cause.name, cause.share) for cause in found.causes),
         )
@@ -366,14 +365,14 @@ class _Story:
         hidden, seed = self._reality.file, self.seed + _ELSEWHERE
         return partial(_judge, policy, hidden, self.settings.episodes, seed)
 
-    def _conclude(self, way: Way, judged: _Judged) -> Fared:
+    def _conclude(self, way: Way, judged: _Judged) -> PolicyResult:
         paper = self._get(judged.certificate)
         self._tick("certify")
         lower = paper.success.lower
         self.tell("certify", f"{way}: {paper.verdict}, at least {100 * lower:.0f} %.")
         real = self._get(judged.real)
         self._tick("judge")
-        return Fared(
+        return PolicyResult(
             way=way,
             simulated=judged.simulated,
             certificate=paper,
@@ -386,7 +385,7 @@ class _Story:
         with ExitStack() as stack:
             under_way = {
                 way: stack.enter_context(
-                    Deployment(
+                    WireTrials(
                         self.robot,
                         twin=TASKS[self.robot.task].twin,
                         reality=self.hidden,

@@ -4,14 +4,14 @@ import enum
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from realworthy.certification.certificate import Certificate
-from realworthy.certification.results import Share
+from realworthy.certification.certificate.certificate import Certificate
+from realworthy.certification.certificate.results import Share
 from realworthy.tours.robots import TourRobot
 from realworthy.tours.trials import RealTrials
 from realworthy.tours.ways import Way
 
 
-class Verdict(enum.StrEnum):
+class TourVerdict(enum.StrEnum):
     """What calibration did for the policy, on the robot."""
 
     HELPED = "helped"
@@ -21,14 +21,14 @@ class Verdict(enum.StrEnum):
 
     @property
     def sentence(self) -> str:
-        if self is Verdict.UNJUDGED:
+        if self is TourVerdict.UNJUDGED:
             return "Calibration was not judged: a whole tour trains long enough for it."
-        how = "overlap" if self is Verdict.UNSURE else "do not overlap"
+        how = "overlap" if self is TourVerdict.UNSURE else "do not overlap"
         return f"Calibration {self} here: 95 % intervals {how}."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fared:
+class PolicyResult:
     """How one policy fared."""
 
     way: Way
@@ -47,7 +47,7 @@ class Fared:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
+class HiddenParameter:
     """A number of the twin: as published, as calibrated, and the truth."""
 
     name: str
@@ -59,7 +59,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Explained:
+class TourDiagnosis:
     """Why twin and robot differ, before anything was fitted."""
 
     summary: str
@@ -85,26 +85,26 @@ class Tour:
     """Of the calibrated twin, on recordings that it was not fitted to."""
     gap_again: float | None = None
     """Of the calibrated twin, half a second ahead in the trials of its own policy."""
-    diagnosis: Explained | None = None
-    estimates: tuple[Estimate, ...] = ()
-    fared: tuple[Fared, ...] = ()
+    diagnosis: TourDiagnosis | None = None
+    estimates: tuple[HiddenParameter, ...] = ()
+    fared: tuple[PolicyResult, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     """Step → [s] since the tour began at which it had ended; some ran side by side."""
     processor: dict[str, float] = field(default_factory=dict)
     """Step → [s] of processor time, in all its processes."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TourVerdict:
         """Of the calibrated policy beside that of the twin as published."""
         if self.note:
-            return Verdict.UNJUDGED
+            return TourVerdict.UNJUDGED
         shares = {each.way: each.real for each in self.fared}
         calibrated, nominal = shares[Way.CALIBRATED], shares[Way.NOMINAL]
         if calibrated.lower > nominal.upper:
-            return Verdict.HELPED
+            return TourVerdict.HELPED
         if calibrated.upper < nominal.lower:
-            return Verdict.HARMED
-        return Verdict.UNSURE
+            return TourVerdict.HARMED
+        return TourVerdict.UNSURE
 
     def list_unseen(self) -> list[Path]:
         """Recordings of the robot that no fit has seen."""

@@ -78,7 +78,7 @@ class _Turn:
         return self.folder / "deploy.json"
 
 
-class Deployment:
+class WireTrials:
     """A robot and a policy that are under way; several may be at once.
 
     Nothing of it outlives its block.
@@ -113,7 +113,7 @@ class Deployment:
                 process_group=0,  # Ctrl-C is our business: we end it
             )
 
-    def __enter__(self) -> "Deployment":
+    def __enter__(self) -> "WireTrials":
         return self
 
     def __exit__(
@@ -259,7 +259,7 @@ def find_stops(report: Path) -> list[str]:
     return [one["reason"] for one in trials if one["outcome"] == TrialOutcome.FAULT]
 
 
-def wait_for(deployments: Sequence[Deployment]) -> None:
+def wait_for(deployments: Sequence[WireTrials]) -> None:
     """Until all trials of all are over; they run side by side."""
     under_way = list(deployments)
     while under_way:

@@ -10,7 +10,7 @@ import pytest
 
 from realworthy.gap import Gap
 from realworthy.recordings import Recording
-from realworthy.reports.plots import Role
+from realworthy.reports.elements.plots import LineRole
 from realworthy.reports.replay import build_episode, build_replay
 from realworthy.reports.replay.build import build_comparison, choose_rows, find_worst
 from realworthy.reports.replay.motion import Take, read_measured, replay_from_start
@@ -40,7 +40,7 @@ def test_frames_are_the_measured_and_the_replayed_rows(gap: Gap):
 
 def test_a_lost_simulation_stays_as_it_was(gap: Gap):
     lost = replace(take(gap), velocity=np.array([[1e12]]))
-    replay = build_comparison({Role.TWIN: lost}, title="wild", worst=0)
+    replay = build_comparison({LineRole.TWIN: lost}, title="wild", worst=0)
     assert replay is not None
     _, twin = replay.motions
     assert twin.blew_up is not None
@@ -109,12 +109,12 @@ def test_before_and_after_are_three_robots(gap: Gap):
     replay = build_replay(one, soften(one, 0.25))
     assert replay is not None
     roles = [motion.role for motion in replay.motions]
-    assert roles == [Role.REAL, Role.TWIN, Role.RIGHT]
+    assert roles == [LineRole.REAL, LineRole.TWIN, LineRole.RIGHT]
     assert "robot, twin, twin put right" in replay.caption
     mended = replace(one.track, position=-one.track.position)
     replay = build_replay(one, replace(one, track=mended))
     assert replay is not None
-    assert replay.motions[0].role is Role.MENDED
+    assert replay.motions[0].role is LineRole.MENDED
 
 
 def test_the_worst_row_is_found_even_if_lost(gap: Gap):
@@ -195,7 +195,7 @@ def test_a_long_episode_is_shown_to_its_end(pendulum: Twin):
 def test_a_quadruped_three_times_is_small(go2: Twin):
     track = lay_out(go2, stand(go2, 1000, with_base=True))
     one = Take(track, track.position[:1], track.velocity[:1])
-    takes = {Role.TWIN: one, Role.RIGHT: one}
+    takes = {LineRole.TWIN: one, LineRole.RIGHT: one}
     replay = build_comparison(takes, title="walk", worst=0)
     assert replay is not None
     assert len(replay.motions) == 3

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from realworthy.reports.replay.decimate import decimate
-from realworthy.reports.replay.primitives import Mesh
+from realworthy.reports.replay.meshes import Mesh, decimate
 
 from .test_shapes import compute_volume
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from realworthy.gap import Gap
 from realworthy.reports import write_gap
-from realworthy.reports.gap_view import GapView
+from realworthy.reports.measure.view import GapView
 
 from ..conftest import read_page, soften, with_recordings
 

@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from realworthy.reports.replay.meshes import Mesh, build_primitive
 from realworthy.reports.replay.motion import find_poses
-from realworthy.reports.replay.primitives import Mesh, build_primitive
 from realworthy.reports.replay.shapes import list_floors, list_shapes, rotate
 
 GEOM = mujoco.mjtGeom

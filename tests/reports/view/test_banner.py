@@ -1,15 +1,15 @@
 """What the banner says."""
 
 from realworthy.recordings import Recording
-from realworthy.reports.view.banner import describe
-from realworthy.reports.view.play import Verdict
+from realworthy.reports.view.panel import describe
+from realworthy.reports.view.play import EpisodeVerdict
 from realworthy.reports.view.session import build_session
 from realworthy.twins import load_twin
 
 
 def test_it_says_how_the_last_episode_ended_and_how_many_did_well():
     session = build_session(load_twin("pendulum"), task="pendulum")
-    session.verdict = Verdict("fell after 2.3 s", is_good=False)
+    session.verdict = EpisodeVerdict("fell after 2.3 s", is_good=False)
     session.good_count, session.bad_count = 3, 1
     session.set_value("joint.damping", 0.06)
     said = describe(session, 1.0)

@@ -9,10 +9,10 @@ import pytest
 
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording
-from realworthy.reports.view.driven import PolicyPlay
-from realworthy.reports.view.judged import TaskPlay
-from realworthy.reports.view.replayed import ReplayPlay
+from realworthy.reports.view.policy_play import PolicyPlay
+from realworthy.reports.view.replay_play import ReplayPlay
 from realworthy.reports.view.session import WINDOW, Session, build_session
+from realworthy.reports.view.task_play import TaskPlay
 from realworthy.simulators import MujocoCpu, record
 from realworthy.simulators.replay import replay
 from realworthy.tasks.reach import Reach

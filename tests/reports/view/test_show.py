@@ -15,8 +15,7 @@ from websockets.sync.client import connect
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording
 from realworthy.reports.view import DEFAULT_PORT, Viewer, build_session
-from realworthy.reports.view.door import is_foreign
-from realworthy.reports.view.show import find_port
+from realworthy.reports.view.show import find_port, is_foreign
 from realworthy.twins import load_twin
 
 

@@ -1,11 +1,11 @@
 """A robot and its replay in three dimensions, small enough to stand in a page.
 
-Here live what is seen of a robot as triangles (`shapes.py`, `primitives.py`,
-`decimate.py`), where its bodies are in each frame (`motion.py`), both together with
-what they show in words (`replay.py`, `points.py`), how they are made of recordings
-(`build.py`), and their JSON (`encode.py`), which `templates/replay.js` draws with
-WebGL. `build_replay` takes measured gaps, `build_episode` a single recording. A viewer
-that simulates as one looks is `view/`.
+Here live what is seen of a robot as triangles (`shapes.py`, `meshes.py`), where its
+bodies are in each frame (`motion.py`), both together with what they show in words
+(`replay.py`), how they are made of recordings (`build.py`), and their JSON
+(`encode.py`), which `templates/replay.js` draws with WebGL. `build_replay` takes
+measured gaps, `build_episode` a single recording. A viewer that simulates as one looks
+is `view/`.
 """
 
 from realworthy.reports.replay.build import build_episode, build_replay

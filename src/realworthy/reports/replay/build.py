@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from realworthy.gap import RecordingGap
 from realworthy.recordings import Recording
-from realworthy.reports.numbers import Number
-from realworthy.reports.plots import LABELS, Role
+from realworthy.reports.elements.numbers import Number
+from realworthy.reports.elements.plots import LABELS, LineRole
 from realworthy.reports.replay.motion import (
-    Motion,
+    DrawnMotion,
     Take,
     find_poses,
     match_bodies,
@@ -20,7 +20,7 @@ from realworthy.reports.replay.motion import (
 )
 from realworthy.reports.replay.replay import Replay
 from realworthy.reports.replay.shapes import (
-    Shape,
+    BodyShape,
     is_moving,
     list_floors,
     list_shapes,
@@ -44,12 +44,14 @@ def build_replay(one: RecordingGap, after: RecordingGap | None = None) -> Replay
 
     A recording that is long is shown where its replay is farthest off.
     """
-    takes = {Role.TWIN: _take(one)} | ({Role.RIGHT: _take(after)} if after else {})
+    takes = {LineRole.TWIN: _take(one)} | (
+        {LineRole.RIGHT: _take(after)} if after else {}
+    )
     return build_comparison(takes, title=one.name, worst=find_worst(after or one))
 
 
 def build_comparison(
-    takes: Mapping[Role, Take], *, title: str, worst: int
+    takes: Mapping[LineRole, Take], *, title: str, worst: int
 ) -> Replay | None:
     """The robot of the last take, and the replay of each; None: nothing to see.
 
@@ -65,7 +67,7 @@ def build_comparison(
         return None
     rows = choose_rows(last.time, worst, len(bodies) * (1 + len(takes)))
     real = find_poses(model, read_measured(last, rows), bodies)
-    seen = Role.REAL if _is_same(first, last) else Role.MENDED
+    seen = LineRole.REAL if _is_same(first, last) else LineRole.MENDED
     motions = [_build_motion(seen, *real)]
     for role, take in takes.items():
         own = take.track.bound.model
@@ -97,7 +99,7 @@ def build_episode(
         return None
     rows = choose_rows(track.time, len(track.time) - 1, len(bodies))
     poses = find_poses(model, read_measured(track, rows), bodies)
-    motion = _build_motion(Role.TWIN, *poses, label=label)
+    motion = _build_motion(LineRole.TWIN, *poses, label=label)
     remarks = [remark] if remark else []
     remarks += _gather_remarks(track, rows, "the last")
     return _build(track, title, rows, shapes, [motion], remarks)
@@ -131,14 +133,14 @@ def find_worst(one: RecordingGap) -> int:
 
 
 def _build_motion(
-    role: Role,
+    role: LineRole,
     position: Floats,
     quaternion: Floats,
     *,
     label: str = "",
     blew_up: float | None = None,
-) -> Motion:
-    return Motion(
+) -> DrawnMotion:
+    return DrawnMotion(
         role=role,
         label=label or LABELS[role],
         position=position,
@@ -151,8 +153,8 @@ def _build(
     track: Track,
     title: str,
     rows: Rows,
-    shapes: Sequence[Shape],
-    motions: Sequence[Motion],
+    shapes: Sequence[BodyShape],
+    motions: Sequence[DrawnMotion],
     remarks: Sequence[str],
 ) -> Replay:
     model = track.bound.model
@@ -174,13 +176,13 @@ def _build(
     )
 
 
-def _fix(model: mujoco.MjModel, shape: Shape) -> Shape:
+def _fix(model: mujoco.MjModel, shape: BodyShape) -> BodyShape:
     """A shape that never moves, in the world's frame."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     turned = rotate(shape.mesh.vertices, data.xquat[shape.body])
     mesh = shape.mesh._replace(vertices=turned + data.xpos[shape.body])
-    return Shape(0, mesh, shape.name)
+    return BodyShape(0, mesh, shape.name)
 
 
 def _gather_remarks(track: Track, rows: Rows, which: str) -> list[str]:

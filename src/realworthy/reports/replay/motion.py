@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.reports.plots import Role
+from realworthy.reports.elements.plots import LineRole
 from realworthy.simulators import MujocoCpu, Outcome
 from realworthy.simulators.inputs import Encoders
 from realworthy.simulators.replay import Replayer, Track
@@ -20,10 +20,10 @@ _CHUNK = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Motion:
+class DrawnMotion:
     """One robot, real or simulated."""
 
-    role: Role
+    role: LineRole
     label: str
     position: Floats
     """(frames, bodies, 3) in the world [m]."""

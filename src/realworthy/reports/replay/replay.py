@@ -7,11 +7,15 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from realworthy.reports.numbers import Number
-from realworthy.reports.replay.encode import Scene, encode
-from realworthy.reports.replay.motion import Motion
-from realworthy.reports.replay.points import place_points, thin_corners
-from realworthy.reports.replay.shapes import Shape
+from realworthy.reports.elements.numbers import Number
+from realworthy.reports.replay.encode import (
+    ReplayScene,
+    encode,
+    place_points,
+    thin_corners,
+)
+from realworthy.reports.replay.motion import DrawnMotion
+from realworthy.reports.replay.shapes import BodyShape
 
 Floats = NDArray[np.float64]
 _AROUND, _ROOM_AROUND = 2.0, 1.25
@@ -26,12 +30,12 @@ class Replay:
     title: str
     time: Floats
     """(frames,) [s] since the recording began."""
-    shapes: tuple[Shape, ...]
+    shapes: tuple[BodyShape, ...]
     """Of bodies that move, in the order of the poses."""
-    fixed: tuple[Shape, ...]
+    fixed: tuple[BodyShape, ...]
     """In the world's frame."""
     floors: tuple[tuple[Floats, Floats], ...]
-    motions: tuple[Motion, ...]
+    motions: tuple[DrawnMotion, ...]
     """The robot first, where there is one."""
     base: int | None
     """Place among the shapes of a base that goes about; None: none does."""
@@ -72,7 +76,7 @@ class Replay:
         """JSON for the page's own script, fit to stand in a <script>."""
         centre, radius = self._find_view()
         return encode(
-            Scene(
+            ReplayScene(
                 time=self.time,
                 shapes=self.shapes,
                 fixed=self.fixed,
@@ -124,7 +128,7 @@ class Farthest:
         )
 
 
-def _find_farthest(replay: Replay, real: Motion, other: Motion) -> Farthest:
+def _find_farthest(replay: Replay, real: DrawnMotion, other: DrawnMotion) -> Farthest:
     apart = place_points(replay.shapes, real) - place_points(replay.shapes, other)
     distance = np.linalg.norm(apart, axis=2)
     frame, point = np.unravel_index(int(np.argmax(distance)), distance.shape)

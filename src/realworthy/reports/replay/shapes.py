@@ -6,12 +6,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.reports.replay.decimate import decimate
-from realworthy.reports.replay.primitives import (
+from realworthy.reports.replay.meshes import (
     Floats,
     Mesh,
     build_field,
     build_primitive,
+    decimate,
 )
 
 _DRAWN_GROUPS = 3
@@ -21,7 +21,7 @@ TRIANGLE_COUNT = 12_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class BodyShape:
     """All that is seen of one body."""
 
     body: int
@@ -31,7 +31,7 @@ class Shape:
     """The body's; empty where it has none."""
 
 
-def list_shapes(model: mujoco.MjModel, most: int = TRIANGLE_COUNT) -> list[Shape]:
+def list_shapes(model: mujoco.MjModel, most: int = TRIANGLE_COUNT) -> list[BodyShape]:
     """One shape for each body that has something to see, planes apart.
 
     Groups 0 to 2, as viewers do; where these show no body that moves, all groups.
@@ -52,7 +52,7 @@ def list_shapes(model: mujoco.MjModel, most: int = TRIANGLE_COUNT) -> list[Shape
         body = int(model.geom_bodyid[i])
         bodies.setdefault(body, []).append(_place(model, i, found[i]))
     shapes = [
-        Shape(body, _join(parts), model.body(body).name)
+        BodyShape(body, _join(parts), model.body(body).name)
         for body, parts in sorted(bodies.items())
     ]
     return [shape for shape in shapes if len(shape.mesh.triangles)]

@@ -1,14 +1,14 @@
 """What can be pressed and dragged."""
 
+import html
 from collections.abc import Callable
 
 import viser
 
 from realworthy.policies.contract import InputRange
-from realworthy.reports.view.banner import describe
 from realworthy.reports.view.session import Session
 from realworthy.reports.view.sliders import Sliders
-from realworthy.reports.view.stage import Stage
+from realworthy.reports.view.stage import RobotScene
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "4×")
 _STEPS = 200
@@ -24,7 +24,7 @@ class Panel:
         self,
         server: viser.ViserServer,
         session: Session,
-        stage: Stage,
+        stage: RobotScene,
         on_choose: Callable[[], None],
     ) -> None:
         """`on_choose` is called when another play was chosen."""
@@ -149,3 +149,37 @@ class Panel:
         @button.on_click
         def _(_: object) -> None:
             session.ask(lambda: session.push(float(strength.value)))
+
+
+_COLOURS = {True: "#1a7f4b", False: "#c5362c", None: "#5f6b7a"}
+_HELD = 0.95
+"""Share of the speed asked for from which on it counts as held."""
+
+
+def describe(session: Session, rate: float) -> str:
+    """The banner: what is seen, how the last episode ended, how many did well."""
+    play, verdict = session.play, session.verdict
+    lines = [f"<b>{html.escape(play.about)}</b>"]
+    state = "" if session.is_playing else " · paused"
+    lines.append(f"{play.time:.1f} s{state}")
+    if rate < _HELD and session.is_playing:
+        lines.append(
+            f'<span style="color:{_COLOURS[False]}">Slower than asked: '
+            f"{rate:.0%} of the speed; the machine is too busy.</span>"
+        )
+    if play.note:
+        lines.append(html.escape(play.note))
+    ended = session.good_count + session.bad_count
+    if verdict is not None:
+        colour = _COLOURS[verdict.is_good]
+        lines.append(
+            f'<span style="color:{colour};font-weight:600">'
+            f"{html.escape(verdict.text[0].upper() + verdict.text[1:])}</span>"
+        )
+    if ended:
+        lines.append(f"{session.good_count} of {ended} episodes succeeded")
+    moved = len(session.values)
+    if moved:
+        lines.append(f"{moved} number{'s' * (moved > 1)} of e off nominal")
+    body = "<br>".join(lines)
+    return f'<div style="padding:0.4em 0.8em;line-height:1.5">{body}</div>'

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.policies.contract import InputRange
+from realworthy.reports.elements.wording import describe_end
 from realworthy.reports.view.world import Poses, World
-from realworthy.reports.words import describe_end
 from realworthy.simulators import Outcome
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EpisodeVerdict:
     """How an episode ended, in words such as `fell after 2.3 s`."""
 
     text: str
@@ -59,7 +59,7 @@ class Play(ABC):
     has_ghost: bool
 
     @abstractmethod
-    def step(self) -> Verdict | None:
+    def step(self) -> EpisodeVerdict | None:
         """One control period; a verdict where an episode ended, which begins anew."""
 
     @abstractmethod
@@ -82,11 +82,11 @@ class Play(ABC):
         """Another speed at once; see `World.push`."""
         self.world.push(speed)
 
-    def end_if_diverged(self) -> Verdict | None:
+    def end_if_diverged(self) -> EpisodeVerdict | None:
         """Begins anew where the physics has lost itself."""
         if self.world.simulator.array("outcome")[0] != Outcome.DIVERGED:
             return None
-        verdict = Verdict(describe_end("numerical", self.time), is_good=False)
+        verdict = EpisodeVerdict(describe_end("numerical", self.time), is_good=False)
         self.restart()
         return verdict
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from realworthy.policies import Policy, load_policy
 from realworthy.recordings import Recording
-from realworthy.reports.view.driven import HoldPlay, PolicyPlay
 from realworthy.reports.view.knobs import Knobs, choose_knobs
-from realworthy.reports.view.play import Play, Reading, Verdict
-from realworthy.reports.view.replayed import ReplayPlay
+from realworthy.reports.view.play import EpisodeVerdict, Play, Reading
+from realworthy.reports.view.policy_play import HoldPlay, PolicyPlay
+from realworthy.reports.view.replay_play import ReplayPlay
 from realworthy.twins import Twin
 
 WINDOW = 8.0
@@ -43,7 +43,7 @@ class Session:
         self.is_playing = True
         self.speed = 1.0
         """Of simulated time over that of the clock."""
-        self.verdict: Verdict | None = None
+        self.verdict: EpisodeVerdict | None = None
         """How the last episode ended."""
         self.good_count = self.bad_count = 0
         """Episodes since something was changed."""
@@ -242,7 +242,7 @@ def _build_judged(
     twin: Twin, knobs: Knobs, policy: Policy | None, task: str, *, is_asked: bool
 ) -> Play | None:
     from realworthy.errors import RealworthyError
-    from realworthy.reports.view.judged import TaskPlay, can_judge
+    from realworthy.reports.view.task_play import TaskPlay, can_judge
     from realworthy.tasks.catalogue import build_task
 
     built = build_task(task, twin)

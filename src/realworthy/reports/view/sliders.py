@@ -5,7 +5,7 @@ from itertools import count
 
 import viser
 
-from realworthy.reports.numbers import to_digits
+from realworthy.reports.elements.numbers import to_digits
 from realworthy.reports.view.knobs import Knob
 from realworthy.reports.view.session import Session
 from realworthy.twins.space import ALL

@@ -24,7 +24,7 @@ _FIELD = 40.0
 """[°] of the camera, from top to bottom."""
 
 
-class Stage:
+class RobotScene:
     """Floor, fixed things, one moving robot and, where there is one, its ghost."""
 
     def __init__(self, server: viser.ViserServer) -> None:

@@ -1,0 +1,191 @@
+"""The parts of an examination: run here, in other processes, or through Ray; kept."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from realworthy.certification.certificate.results import (
+    CellResult,
+    MarginResult,
+    ValidityResult,
+    WorstResult,
+)
+from realworthy.certification.examination.cells import examine_cell, examine_margin
+from realworthy.certification.examination.comparisons import examine_engine
+from realworthy.certification.examination.folder import PartStore, Result, SuitePart
+from realworthy.certification.examination.processes import start_processes
+from realworthy.certification.limits.validity import examine_validity
+from realworthy.certification.limits.worst_case import examine_worst
+from realworthy.certification.subject import Subject, build_subject
+from realworthy.certification.suite.suite import Suite
+from realworthy.errors import RealworthyError
+from realworthy.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Examination:
+    """A policy and a suite."""
+
+    subject: Subject
+    suite: Suite
+    is_asked: bool
+    """Whether engines were asked for by name."""
+
+    def list_parts(self) -> tuple[SuitePart, ...]:
+        """Cells first: they tell most for their time."""
+        suite = self.suite
+        found = [SuitePart("cell", i) for i in range(len(suite.cells))]
+        found += [SuitePart("coverage", 0)] if suite.coverage is not None else []
+        found += [SuitePart("margin", i) for i in range(len(suite.margins))]
+        found += [SuitePart("search", 0)] if suite.search is not None else []
+        return tuple(found)
+
+    def is_long(self, part: SuitePart) -> bool:
+        """Whether it takes much longer than most."""
+        if part.kind == "cell":
+            return self.suite.cells[part.place].condition.engine != "mujoco"
+        return part.kind in ("coverage", "search")
+
+    def examine(self, part: SuitePart) -> Result:
+        subject, suite = self.subject, self.suite
+        bar, seed = suite.bar, suite.seed
+        if part.kind == "cell":
+            cell = suite.cells[part.place]
+            if cell.condition.engine != "mujoco":
+                return examine_engine(subject, cell, seed=seed, is_asked=self.is_asked)
+            return examine_cell(
+                subject, cell, bar=cell.bar or bar, seed=seed, batch=suite.batch
+            )
+        if part.kind == "coverage":
+            assert suite.coverage is not None
+            return examine_validity(subject, suite.coverage, bar=bar, seed=seed)
+        if part.kind == "margin":
+            return examine_margin(
+                subject, suite.margins[part.place], bar=bar, seed=seed
+            )
+        assert suite.search is not None
+        return examine_worst(subject, suite.search, bar=bar, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteResults:
+    """All answers."""
+
+    cells: tuple[CellResult, ...]
+    coverage: ValidityResult | None
+    margins: tuple[MarginResult, ...]
+    worst: WorstResult | None
+
+
+def examine_all(
+    examination: Examination,
+    kept: PartStore,
+    *,
+    workers: int,
+    with_ray: bool,
+    progress: Progress,
+) -> SuiteResults:
+    """Every answer, those that are kept already among them."""
+    parts = examination.list_parts()
+    found = {part: kept.find(part) for part in parts}
+    waiting = [part for part, result in found.items() if result is None]
+    run = _run_on_ray if with_ray else _run_beside if workers > 1 else _run_here
+    for part, result in run(examination, waiting, workers):
+        kept.keep(part, result)
+        found[part] = result
+        left = sum(one is None for one in found.values())
+        progress(1 - left / len(found), part.name(examination.suite))
+    results = list(found.values())
+    return SuiteResults(
+        cells=tuple(r for r in results if isinstance(r, CellResult)),
+        coverage=next((r for r in results if isinstance(r, ValidityResult)), None),
+        margins=tuple(r for r in results if isinstance(r, MarginResult)),
+        worst=next((r for r in results if isinstance(r, WorstResult)), None),
+    )
+
+
+def _run_here(
+    examination: Examination, parts: Sequence[SuitePart], _workers: int
+) -> Iterator[tuple[SuitePart, Result]]:
+    for part in parts:
+        yield part, examination.examine(part)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Errand:
+    """A part as another process takes it."""
+
+    policy: str
+    task: str
+    twin: str
+    suite: Suite
+    is_asked: bool
+    part: SuitePart
+
+    def do(self) -> Result:
+        try:
+            return self._do()
+        except RealworthyError as error:  # of a kind that crosses processes
+            raise RealworthyError(error.problem, hint=error.hint) from None
+
+    def _do(self) -> Result:
+        subject = build_subject(
+            Path(self.policy), task=self.task, twin=self.twin, thread_count=1
+        )
+        examination = Examination(
+            subject=subject, suite=self.suite, is_asked=self.is_asked
+        )
+        return examination.examine(self.part)
+
+
+def _pack(examination: Examination, parts: Sequence[SuitePart]) -> list[_Errand]:
+    subject = examination.subject
+    if not subject.twin.reference:
+        raise RealworthyError(
+            f"Twin '{subject.twin.name}' is in no file, so no other process can load"
+            " it.",
+            hint="Save it with save_twin and give the file, or use one worker.",
+        )
+    return [
+        _Errand(
+            policy=str(subject.path),
+            task=subject.task,
+            twin=subject.twin.reference,
+            suite=examination.suite,
+            is_asked=examination.is_asked,
+            part=part,
+        )
+        for part in parts
+    ]
+
+
+def _run_beside(
+    examination: Examination, parts: Sequence[SuitePart], workers: int
+) -> Iterator[tuple[SuitePart, Result]]:
+    """In processes of this machine, each with one thread; the longest parts first."""
+    ordered = sorted(parts, key=lambda part: not examination.is_long(part))
+    errands = _pack(examination, ordered)
+    hint = "Try fewer --workers; with --output it goes on where it stopped."
+    with start_processes(workers, hint=hint) as pool:
+        tasks = {pool.submit(errand.do): errand.part for errand in errands}
+        for task in as_completed(tasks):
+            yield tasks[task], task.result()
+
+
+def _run_on_ray(
+    examination: Examination, parts: Sequence[SuitePart], _workers: int
+) -> Iterator[tuple[SuitePart, Result]]:
+    """On the cluster at `RAY_ADDRESS`, or on a local one; files must be shared."""
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise RealworthyError(
+            "Ray is not installed.", hint="Try: pip install 'realworthy[ray]'"
+        ) from None
+    ray.init(ignore_reinit_error=True, log_to_driver=False, include_dashboard=False)
+    do = ray.remote(num_cpus=1)(lambda errand: errand.do())  # pyright: ignore
+    tasks = {do.remote(errand): errand.part for errand in _pack(examination, parts)}
+    while tasks:
+        ready, _ = ray.wait(list(tasks), num_returns=1)
+        yield tasks.pop(ready[0]), ray.get(ready[0])
