@@ -37,7 +37,7 @@ from realworthy.deployment import (
 )
 from realworthy.deployment.drives import Drives
 from realworthy.deployment.filter import CommandFilter
-from realworthy.deployment.log import TrialLog
+from realworthy.deployment.trial_log import TrialLog
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State, packets
 from realworthy.robots.address import parse_address, reach

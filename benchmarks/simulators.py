@@ -155,7 +155,7 @@ def replay_raw(simulator: Simulator, commands: list) -> Work:
     import torch
     import warp as wp
 
-    from realworthy.simulators.warp_loop import estimate_constraints, estimate_contacts
+    from realworthy.simulators.warp.loop import estimate_constraints, estimate_contacts
 
     bound, count = simulator.bound, simulator.world_count
     derived = ["body_subtreemass", "body_invweight0", "dof_invweight0", "actuator_acc0"]

@@ -488,7 +488,7 @@ def test_the_page_has_one_example_of_each_file():
 
 
 def test_the_examples_are_complete_and_can_be_read(tmp_path: Path):
-    from realworthy.parameters.files import BeliefFile, load_belief
+    from realworthy.parameters.belief_files import BeliefFile, load_belief
     from realworthy.realities import RealityFile, load_reality
     from realworthy.recordings import Sidecar, load_sidecar
     from realworthy.twins import load_twin
@@ -516,7 +516,7 @@ def test_the_examples_are_complete_and_can_be_read(tmp_path: Path):
 
 def test_every_key_is_on_the_page():
     from realworthy.parameters import Binding, Parameter
-    from realworthy.parameters.files import BeliefText
+    from realworthy.parameters.belief_files import BeliefText
     from realworthy.parameters.marginals import Marginal
     from realworthy.realities import Interface, RealityFile, RealityNoise
     from realworthy.recordings import Gains, Sidecar, SignalSource

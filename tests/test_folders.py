@@ -21,7 +21,7 @@ from realworthy.artefacts import (
     put_contents_aside,
     writing,
 )
-from realworthy.artefacts.temporary import sweep
+from realworthy.artefacts.temporary_files import sweep
 from realworthy.errors import Unwritable
 
 HOLD = """

@@ -126,8 +126,6 @@ REMAINING_CLASSES = frozenset(
 """Names of public classes that two rooms still have."""
 REMAINING_FILES = frozenset(
     {
-        # deployment
-        "deployment/guarded.py",
         # diagnosis
         "diagnosis/bookkeeping/alike.py",
         "diagnosis/coarse.py",
@@ -137,14 +135,6 @@ REMAINING_FILES = frozenset(
         "identification/ahead.py",
         "identification/apart.py",
         "identification/base.py",
-        # policies
-        "policies/measured.py",
-        # simulators
-        "simulators/base.py",
-        "simulators/unsteady.py",
-        # twins
-        "twins/guarded.py",
-        "twins/measured.py",
     }
 )
 """Files still to be renamed."""
@@ -187,7 +177,6 @@ REMAINING_NUMBERS = frozenset(
         "errors.py: _FEW",
         "errors.py: _LIKE",
         # gap
-        "gap/counting.py: MOST",
         "gap/ground.py: _SOME",
         "gap/growth.py: CLEAR",
         "gap/growth.py: FEWEST",
@@ -231,7 +220,7 @@ REMAINING_NUMBERS = frozenset(
         "learning/watch.py: _LONG",
         "learning/watch.py: _WIDE",
         # parameters
-        "parameters/gaussian.py: _MANY",
+        "parameters/gaussian_belief.py: _MANY",
         # recordings
         "recordings/importers/dfki_simple_pendulum.py: SHORT",
         "recordings/importers/rosbag.py: FAR",
@@ -250,9 +239,9 @@ REMAINING_NUMBERS = frozenset(
         # robots
         "robots/packets.py: LARGEST",
         # simulators
-        "simulators/inverse.py: _SELDOM",
-        "simulators/plan.py: _SMALL",
-        "simulators/warp_kernels.py: _LARGEST",
+        "simulators/inverse_dynamics.py: _SELDOM",
+        "simulators/motion_plan.py: _SMALL",
+        "simulators/warp/kernels.py: _LARGEST",
         "simulators/witnesses/drake_plant.py: _MANY",
         "simulators/witnesses/sapien_scene.py: _FAST",
         # tasks

@@ -7,7 +7,7 @@ import realworthy
 
 SOURCE = Path(realworthy.__file__).parent
 MAY_WRITE = {
-    "deployment/guarded.py": "the guarded step",
+    "deployment/guarded_robot.py": "the guarded step",
     "robots/server.py": "the robot's own end: passes on what a commander sent",
     "robots/conformance.py": "tries a driver, commands that are no numbers included",
     "realities/faults.py": "a stand-in around another",
@@ -41,7 +41,7 @@ def test_no_other_file_writes_to_a_robot():
 
 
 def test_the_guarded_step_is_one_place():
-    path = SOURCE / "deployment/guarded.py"
+    path = SOURCE / "deployment/guarded_robot.py"
     assert len(find_writes(ast.parse(path.read_text(encoding="utf-8")))) == 1
 
 

@@ -17,7 +17,7 @@ from realworthy.learning.growth import AtOnce, Automatic, BySuccess, Growth
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
 from realworthy.parameters import IndependentBelief, LogUniform, Uniform
-from realworthy.parameters.tables import PENG_2018
+from realworthy.parameters.published_tables import PENG_2018
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.environment import Observations
 from realworthy.tasks.evaluate import Evaluation, evaluate

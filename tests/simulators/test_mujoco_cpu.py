@@ -15,7 +15,7 @@ from realworthy.actuators import (
 )
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.simulators import MujocoCpu, Outcome, describe_outcomes
-from realworthy.simulators.conformance_bench import (
+from realworthy.simulators.conformance.robot import (
     bind_twin,
     make_commands,
     play,

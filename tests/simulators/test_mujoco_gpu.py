@@ -9,7 +9,7 @@ import pytest
 from realworthy.errors import BadModel, MissingExtra, RealworthyError, UnknownName
 from realworthy.simulators import MujocoCpu, Outcome, Simulator, record
 from realworthy.simulators.conformance import CHECKS, SINGLE, check_simulator
-from realworthy.simulators.conformance_bench import (
+from realworthy.simulators.conformance.robot import (
     bind_twin,
     build_twin,
     make_commands,
@@ -26,7 +26,7 @@ pytest.importorskip("mujoco_warp", reason="MujocoGpu needs mujoco_warp")
 torch = pytest.importorskip("torch", reason="its arrays are tensors")
 
 from realworthy.simulators.mujoco_gpu import MujocoGpu  # noqa: E402
-from realworthy.simulators.warp_loop import (  # noqa: E402
+from realworthy.simulators.warp.loop import (  # noqa: E402
     estimate_constraints,
     estimate_contacts,
 )

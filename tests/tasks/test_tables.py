@@ -22,7 +22,7 @@ from realworthy.parameters import (
     Uniform,
 )
 from realworthy.parameters.marginals import is_discrete
-from realworthy.parameters.tables import (
+from realworthy.parameters.published_tables import (
     ASAP_G1,
     GRASPING,
     HUMANOID,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from realworthy.artefacts.locks import locked
-from realworthy.artefacts.temporary import is_temporary
+from realworthy.artefacts.temporary_files import is_temporary
 from realworthy.errors import Unwritable
 
 ROOM_HINT = "Choose a folder that you may write to, on a disk with room."

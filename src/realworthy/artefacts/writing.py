@@ -10,7 +10,7 @@ import msgspec
 
 from realworthy.artefacts.folders import ROOM_HINT, missing_folders, remove_empty
 from realworthy.artefacts.inputs import check_no_input, is_same_file
-from realworthy.artefacts.temporary import reserve, sweep
+from realworthy.artefacts.temporary_files import reserve, sweep
 from realworthy.artefacts.text import to_yaml
 from realworthy.errors import Unwritable
 

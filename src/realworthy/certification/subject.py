@@ -20,7 +20,7 @@ from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import Simulate, TaskWorlds
 from realworthy.twins import Twin, load_twin
-from realworthy.twins.compiled import find_object_bodies
+from realworthy.twins.compiled_model import find_object_bodies
 from realworthy.twins.variants import Variant, apply_variant
 
 if TYPE_CHECKING:

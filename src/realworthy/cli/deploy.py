@@ -139,7 +139,7 @@ class Deploy:
         from realworthy.deployment import AdaptiveSettings
         from realworthy.errors import RealworthyError, UnknownName
         from realworthy.identification.excitation.limits import stand
-        from realworthy.simulators.joint_inertia import find_joint_inertia
+        from realworthy.simulators.inverse_dynamics import find_joint_inertia
         from realworthy.twins import load_twin
 
         if not self.adaptive:

@@ -180,7 +180,7 @@ class Experiment:
         from realworthy.cli.printing import say
         from realworthy.cli.progress import waiting
         from realworthy.deployment import GuardStop
-        from realworthy.deployment.keeping import check_recording_free
+        from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.experiments import Bench
         from realworthy.identification.experiments.bench import record_experiment
 

@@ -75,7 +75,7 @@ class Identify:
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import say
         from realworthy.cli.progress import waiting
-        from realworthy.deployment.keeping import check_recording_free
+        from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.excitation import (
             Criterion,
             ExcitationSettings,

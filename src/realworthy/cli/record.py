@@ -46,7 +46,7 @@ class Record:
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import emit_note, say
         from realworthy.cli.progress import waiting
-        from realworthy.deployment.keeping import check_recording_free
+        from realworthy.deployment.trial_files import check_recording_free
         from realworthy.identification.excitation import record
         from realworthy.realities.stand_in import find_twin
         from realworthy.recordings.motion import load_motion

@@ -2,7 +2,7 @@
 
 from realworthy.cli.printing import emit_heading, emit_note, emit_table
 from realworthy.errors import UnknownName
-from realworthy.parameters.tables import TABLES
+from realworthy.parameters.published_tables import TABLES
 
 
 def show_tables() -> object:

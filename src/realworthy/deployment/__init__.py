@@ -18,8 +18,7 @@ from realworthy.deployment.decision import Decision, GuardVerdict
 from realworthy.deployment.drives import Drives, make_drives
 from realworthy.deployment.filter import CommandFilter, Filtered, FilterSettings
 from realworthy.deployment.follow import Followed, follow
-from realworthy.deployment.guarded import GuardedRobot, GuardSettings
-from realworthy.deployment.keeping import TrialResult
+from realworthy.deployment.guarded_robot import GuardedRobot, GuardSettings
 from realworthy.deployment.loop import Loop, LoopTiming, RealTimeSettings, real_time
 from realworthy.deployment.play import GuardStop, drive, lenient, play
 from realworthy.deployment.runtime import Deployment, DeploySettings, deploy
@@ -27,6 +26,7 @@ from realworthy.deployment.session import Ended, TrialOutcome, run_session
 from realworthy.deployment.staging import StagingSettings
 from realworthy.deployment.state_machine import Machine, Phase
 from realworthy.deployment.trial import TrialSettings
+from realworthy.deployment.trial_files import TrialResult
 from realworthy.deployment.watchdogs import Watchdogs, WatchdogSettings
 
 __all__ = [

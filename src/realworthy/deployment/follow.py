@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from realworthy.deployment.decision import Decision, GuardVerdict
 from realworthy.deployment.drives import Drives
-from realworthy.deployment.guarded import GuardedRobot
-from realworthy.deployment.keeping import keep_recording, logging_to
+from realworthy.deployment.guarded_robot import GuardedRobot
 from realworthy.deployment.session import run_session
 from realworthy.deployment.state_machine import Phase
+from realworthy.deployment.trial_files import keep_recording, logging_to
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, Sidecar
 from realworthy.recordings.motion import Reference

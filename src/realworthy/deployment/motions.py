@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.deployment.decision import FINE, Decision
-from realworthy.deployment.guarded import GuardedRobot
+from realworthy.deployment.guarded_robot import GuardedRobot
 from realworthy.deployment.state_machine import Phase
 from realworthy.robots import State
 

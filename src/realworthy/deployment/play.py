@@ -18,12 +18,12 @@ from realworthy.deployment.decision import Decision
 from realworthy.deployment.drives import assign_drives, find_joint
 from realworthy.deployment.filter import FilterSettings
 from realworthy.deployment.follow import describe_recording
-from realworthy.deployment.guarded import GuardedRobot, GuardSettings
-from realworthy.deployment.keeping import keep_recording, logging_to
-from realworthy.deployment.log import TrialLog
+from realworthy.deployment.guarded_robot import GuardedRobot, GuardSettings
 from realworthy.deployment.motions import move_to
 from realworthy.deployment.session import run_session
 from realworthy.deployment.state_machine import Phase
+from realworthy.deployment.trial_files import keep_recording, logging_to
+from realworthy.deployment.trial_log import TrialLog
 from realworthy.deployment.watchdogs import WatchdogSettings
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.recordings import Recording, Sidecar

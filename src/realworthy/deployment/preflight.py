@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.deployment.guarded import GuardedRobot
+from realworthy.deployment.guarded_robot import GuardedRobot
 from realworthy.deployment.state_machine import Phase
 from realworthy.robots import State
 

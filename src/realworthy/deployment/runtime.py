@@ -16,15 +16,14 @@ from realworthy.deployment.adaptive import (
 )
 from realworthy.deployment.decision import FINE, Decision
 from realworthy.deployment.drives import Drives, build_drives
-from realworthy.deployment.guarded import GuardedRobot, GuardSettings
-from realworthy.deployment.keeping import (
-    TrialResult,
-    describe_trial,
-    keep_trial,
-    trial_paths,
+from realworthy.deployment.guarded_robot import GuardedRobot, GuardSettings
+from realworthy.deployment.loop import (
+    Loop,
+    LoopTiming,
+    RealTimeSettings,
+    pool,
+    real_time,
 )
-from realworthy.deployment.log import TrialLog
-from realworthy.deployment.loop import LoopTiming, RealTimeSettings, pool, real_time
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.preflight import (
     PreflightCheck,
@@ -32,12 +31,20 @@ from realworthy.deployment.preflight import (
     check_states,
     wiggle,
 )
-from realworthy.deployment.session import TrialOutcome, run_session
+from realworthy.deployment.session import Ended, TrialOutcome, run_session
 from realworthy.deployment.staging import Staging, StagingSettings
 from realworthy.deployment.trial import TrialSettings, find_pose, run_trial
+from realworthy.deployment.trial_files import (
+    TrialResult,
+    describe_trial,
+    keep_trial,
+    trial_paths,
+)
+from realworthy.deployment.trial_log import TrialLog
 from realworthy.errors import RealworthyError
 from realworthy.policies import Pilot, Policy, load_policy
 from realworthy.progress import Progress, ignore
+from realworthy.recordings import Sidecar
 from realworthy.recordings.journal import make_way
 from realworthy.robots import Robot
 from realworthy.robots.address import open_robot
@@ -121,96 +128,173 @@ def deploy(
     folder = Path(output)
     _check(settings, folder, overwrite)
     policy, robot = load_policy(policy), open_robot(robot)
-    info, contract = robot.info, policy.contract
     fingerprint = hashlib.sha256(policy.path.read_bytes()).hexdigest()
-    pilot = Pilot(policy, info)
+    pilot = Pilot(policy, robot.info)
     pilot.set_inputs(inputs or {})
-    drives = build_drives(contract, info, speed=settings.speed)
-    adaptive = None
-    if settings.adaptive is not None:
-        check_adaptive(drives, info.joints, settings.adaptive, contract.period)
-        adaptive = AdaptiveGoals(drives, info.joints, settings.adaptive)
-    staging = Staging(settings.staging)
-    checks: list[PreflightCheck] = []
-    trials: list[TrialResult] = []
-    lates: list[GuardedRobot] = []
-    declined = False
-
-    def tell(stage: str) -> None:
-        progress(len(trials) / settings.trials, stage)
-
-    tell(SOFTWARE_STOP)
-    if staging.speed_share < 1 and (free := _list_free(drives)):
-        them = "it" if len(free) == 1 else "them"
-        tell(
-            f"No limit of speed is known for {', '.join(free)}: first trials do not"
-            f" slow {them}. Give --speed."
-        )
+    drives = build_drives(policy.contract, robot.info, speed=settings.speed)
+    trials = _Trials(
+        policy=policy,
+        robot=robot,
+        folder=folder,
+        settings=settings,
+        pilot=pilot,
+        drives=drives,
+        adaptive=_build_adaptive(settings, drives, robot, policy),
+        staging=Staging(settings.staging),
+        notes={"policy_sha256": fingerprint, "operator": settings.notes},
+        confirm=confirm,
+        clock=clock,
+        heartbeat=heartbeat,
+        progress=progress,
+        overwrite=overwrite,
+    )
+    trials.tell(SOFTWARE_STOP)
+    trials.warn_of_unlimited_speed()
     with locked_folder(folder), real_time(settings.real_time) as refused:
+        if trials.check_robot():
+            trials.run()
+    return trials.summarise(refused)
 
-        def guard(log: TrialLog | None = None) -> GuardedRobot:
-            guarded = GuardedRobot(
-                robot,
-                drives,
-                contract.period,
-                clock,
-                settings.guards,
-                limits=build_drives(contract, info).limits(info),
-                log=log,
-            )
-            guarded.is_slowed = settings.speed is not None
-            guarded.beat = heartbeat or guarded.beat
-            return guarded
 
-        if not _agrees(confirm, staging, "look at it and move each joint a little"):
-            declined = True
-        else:
-            checks = _check_robot(guard(), pilot, settings)
-            for check in checks:
-                tell(f"{'ok' if check.passed else 'NO'}  {check.name}: {check.text}")
-        ready = not declined and all(check.passed for check in checks)
-        for number in range(1, settings.trials + 1) if ready else ():
-            share = 1.0 if np.isinf(drives.speed).all() else staging.speed_share
-            wish = f"run trial {number} at {share:.0%} of its speed"
-            if not _agrees(confirm, staging, wish):
-                declined = True
-                break
-            notes = {"policy_sha256": fingerprint, "operator": settings.notes}
-            sidecar = describe_trial(policy, info, share, notes)
-            journal = trial_paths(folder, number)[-1]
-            make_way(journal)
-            log = TrialLog(
-                info,
-                journal,
-                sidecar=sidecar,
-                observation=contract.width,
-                action=contract.action.width,
+def _build_adaptive(
+    settings: DeploySettings, drives: Drives, robot: Robot, policy: Policy
+) -> AdaptiveGoals | None:
+    """One loop for all trials: what it learns in the first it knows in the second."""
+    if settings.adaptive is None:
+        return None
+    joints = robot.info.joints
+    check_adaptive(drives, joints, settings.adaptive, policy.contract.period)
+    return AdaptiveGoals(drives, joints, settings.adaptive)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Trials:
+    """The trials of one `deploy`: what they share, and what has come of them so far."""
+
+    policy: Policy
+    robot: Robot
+    folder: Path
+    settings: DeploySettings
+    pilot: Pilot
+    drives: Drives
+    adaptive: AdaptiveGoals | None
+    staging: Staging
+    notes: dict[str, str]
+    confirm: Confirm | None
+    clock: Clock | None
+    heartbeat: Callable[[], float] | None
+    progress: Progress
+    overwrite: bool
+    checks: list[PreflightCheck] = field(default_factory=list)
+    results: list[TrialResult] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    declined: bool = False
+    """Whether the operator has said no."""
+
+    def tell(self, stage: str) -> None:
+        self.progress(len(self.results) / self.settings.trials, stage)
+
+    def warn_of_unlimited_speed(self) -> None:
+        """Stages of speed mean nothing to a joint whose speed nothing limits."""
+        if self.staging.speed_share < 1 and (free := _list_free(self.drives)):
+            them = "it" if len(free) == 1 else "them"
+            self.tell(
+                f"No limit of speed is known for {', '.join(free)}: first trials do not"
+                f" slow {them}. Give --speed."
             )
-            guarded = guard(log)
-            ended = run_trial(
-                guarded, pilot, settings.trial, speed_share=share, adaptive=adaptive
-            )
-            lates.append(guarded)
-            if adaptive is not None:
-                learned = {**sidecar.notes, "adaptive": adaptive.describe()}
-                sidecar = msgspec.structs.replace(sidecar, notes=learned)
-            result = keep_trial(
-                guarded, ended, share, folder, number, sidecar, overwrite
-            )
-            trials.append(result)
-            tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
-            staging.count(is_clean=ended.outcome is TrialOutcome.DONE)
+
+    def check_robot(self) -> bool:
+        """Whether the operator agrees and the robot is the one the policy is for."""
+        if not self._agrees("look at it and move each joint a little"):
+            return False
+        self.checks = _check_robot(self._guard(), self.pilot, self.settings)
+        for check in self.checks:
+            self.tell(f"{'ok' if check.passed else 'NO'}  {check.name}: {check.text}")
+        return all(check.passed for check in self.checks)
+
+    def run(self) -> None:
+        """Trial after trial, each agreed to; an error or a stop ends them."""
+        for number in range(1, self.settings.trials + 1):
+            share = self._choose_speed_share()
+            if not self._agrees(f"run trial {number} at {share:.0%} of its speed"):
+                return
+            ended = self._run_trial(number, share)
             if ended.error is not None:
                 raise ended.error
             if ended.outcome is TrialOutcome.STOPPED:
-                break
-    return Deployment(
-        checks=tuple(checks),
-        trials=tuple(trials),
-        loop=pool([guarded.loop for guarded in lates]),
-        refused=refused,
-        declined=declined,
-    )
+                return
+
+    def summarise(self, refused: tuple[str, ...]) -> Deployment:
+        return Deployment(
+            checks=tuple(self.checks),
+            trials=tuple(self.results),
+            loop=pool(self.loops),
+            refused=refused,
+            declined=self.declined,
+        )
+
+    def _agrees(self, wish: str) -> bool:
+        """Whether a person agrees, where one must be asked."""
+        if self.confirm is None or not self.staging.needs_agreement:
+            return True
+        agrees = self.confirm(f"The robot will {wish}. Go on?")
+        self.declined |= not agrees
+        return agrees
+
+    def _choose_speed_share(self) -> float:
+        """κ of the next trial; 1 where no drive has a speed to take a share of."""
+        return 1.0 if np.isinf(self.drives.speed).all() else self.staging.speed_share
+
+    def _guard(self, log: TrialLog | None = None) -> GuardedRobot:
+        """A fresh connection: filter, watchdogs and phases start anew each trial."""
+        contract, info = self.policy.contract, self.robot.info
+        guarded = GuardedRobot(
+            self.robot,
+            self.drives,
+            contract.period,
+            self.clock,
+            self.settings.guards,
+            limits=build_drives(contract, info).limits(info),
+            log=log,
+        )
+        guarded.is_slowed = self.settings.speed is not None
+        guarded.beat = self.heartbeat or guarded.beat
+        return guarded
+
+    def _run_trial(self, number: int, share: float) -> Ended:
+        """One trial, kept whatever its end, told and counted."""
+        sidecar = describe_trial(self.policy, self.robot.info, share, self.notes)
+        guarded = self._guard(self._open_log(number, sidecar))
+        ended = run_trial(
+            guarded,
+            self.pilot,
+            self.settings.trial,
+            speed_share=share,
+            adaptive=self.adaptive,
+        )
+        self.loops.append(guarded.loop)
+        if self.adaptive is not None:
+            learned = {**sidecar.notes, "adaptive": self.adaptive.describe()}
+            sidecar = msgspec.structs.replace(sidecar, notes=learned)
+        result = keep_trial(
+            guarded, ended, share, self.folder, number, sidecar, self.overwrite
+        )
+        self.results.append(result)
+        self.tell(f"trial {number}: {result.outcome}  {result.reason}".rstrip())
+        self.staging.count(is_clean=ended.outcome is TrialOutcome.DONE)
+        return ended
+
+    def _open_log(self, number: int, sidecar: Sidecar) -> TrialLog:
+        """The journal of a trial, on the disk from its first step."""
+        journal = trial_paths(self.folder, number)[-1]
+        make_way(journal)
+        return TrialLog(
+            self.robot.info,
+            journal,
+            sidecar=sidecar,
+            observation=self.policy.contract.width,
+            action=self.policy.contract.action.width,
+        )
 
 
 def _check_robot(
@@ -256,12 +340,6 @@ def _list_free(drives: Drives) -> list[str]:
     """Joints whose speed nothing limits."""
     both = zip(drives.commands, drives.speed, strict=True)
     return [name.removesuffix(".command") for name, v in both if np.isinf(v)]
-
-
-def _agrees(confirm: Confirm | None, staging: Staging, wish: str) -> bool:
-    if confirm is None or not staging.needs_agreement:
-        return True
-    return confirm(f"The robot will {wish}. Go on?")
 
 
 def _check(settings: DeploySettings, folder: Path, overwrite: bool) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.deployment.decision import Decision, GuardVerdict
-from realworthy.deployment.guarded import GuardedRobot
+from realworthy.deployment.guarded_robot import GuardedRobot
 from realworthy.deployment.motions import move_to
 from realworthy.deployment.signals import EmergencyStop, Signals, holding_signals
 from realworthy.deployment.state_machine import Phase

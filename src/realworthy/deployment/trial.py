@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.deployment.adaptive import AdaptiveGoals
 from realworthy.deployment.decision import Decision
-from realworthy.deployment.guarded import GuardedRobot
+from realworthy.deployment.guarded_robot import GuardedRobot
 from realworthy.deployment.motions import hold, move_to
 from realworthy.deployment.session import Ended, run_session
 from realworthy.deployment.state_machine import Phase

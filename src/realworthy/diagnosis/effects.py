@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.realities.forces import dahl, rewritten
-from realworthy.realities.weakness import Strength
+from realworthy.realities.motor_strength import Strength
 from realworthy.simulators import MujocoCpu, SubstepEffect
 from realworthy.twins.layout import Layout
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.simulators.inverse import motor_torques
+from realworthy.simulators.inverse_dynamics import motor_torques
 from realworthy.simulators.replay import Track
 from realworthy.twins.layout import Layout
 

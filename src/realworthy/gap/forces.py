@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from realworthy.gap.noise import NoiseFloor
 from realworthy.gap.states import States, estimate_states
 from realworthy.recordings import Recording
-from realworthy.simulators.inverse import joint_inertia, missing_torques
+from realworthy.simulators.inverse_dynamics import joint_inertia, missing_torques
 from realworthy.simulators.replay import Track
-from realworthy.simulators.residual_inputs import compute_along
+from realworthy.simulators.residual_force import compute_along
 
 Floats = NDArray[np.float64]
 ROW_COUNT = 4000

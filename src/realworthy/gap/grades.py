@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from realworthy.errors import RealworthyError
-from realworthy.gap.counting import find_fewest
 from realworthy.gap.intervals import (
     Interval,
     compute_mean_bootstrap,
@@ -24,6 +23,7 @@ from realworthy.gap.intervals import (
     compute_normal_quantile,
     compute_paired_bootstrap,
 )
+from realworthy.gap.trial_count import find_fewest_trials
 
 GOOD = 0.10
 POOR = 0.30
@@ -208,7 +208,7 @@ def _count_missing(
         interval = _bound_gap(sim * sims, sims, real * reals, reals, level)
         return _choose_letter(interval) == wanted
 
-    return find_fewest(is_shown)
+    return find_fewest_trials(is_shown)
 
 
 def _bound_gap(

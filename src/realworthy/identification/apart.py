@@ -26,7 +26,7 @@ from realworthy.identification.pieces import Piece, cut
 from realworthy.identification.problem import Problem
 from realworthy.identification.squares import Evaluated, SumOfSquares
 from realworthy.parameters import ParameterSpace
-from realworthy.simulators.inverse import joint_loads
+from realworthy.simulators.inverse_dynamics import joint_loads
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
 

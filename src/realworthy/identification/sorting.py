@@ -6,7 +6,7 @@ import numpy as np
 
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
-from realworthy.simulators.inputs import choose_inputs
+from realworthy.simulators.replay.inputs import choose_inputs
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.commands import describe_commands
 

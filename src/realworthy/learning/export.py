@@ -21,7 +21,7 @@ from realworthy.learning.normaliser import Normaliser
 from realworthy.learning.onnx_writer import BadExport
 from realworthy.policies import contract as policies
 from realworthy.policies.contract import PARITY_COUNT, Contract, Parity
-from realworthy.policies.measured import check_measurable
+from realworthy.policies.measured_signals import check_measurable
 from realworthy.policies.metadata import write_metadata
 from realworthy.policies.numpy_runner import OPERATIONS
 from realworthy.policies.parity import TOLERANCE

@@ -20,7 +20,7 @@ from realworthy.learning.learner import BadWeights, Learner, Metrics
 from realworthy.learning.presets import Grow
 from realworthy.learning.runs import BEST, LATEST, RunFolder
 from realworthy.learning.training import Look, RunStatus, TrainSettings
-from realworthy.policies.measured import check_measurable
+from realworthy.policies.measured_signals import check_measurable
 from realworthy.progress import Progress
 from realworthy.tasks.contract import list_measured
 from realworthy.tasks.evaluate import Evaluation, evaluate

@@ -13,7 +13,7 @@ from realworthy.learning.es import EsSettings
 from realworthy.learning.learner import LearnerSettings
 from realworthy.learning.ppo import PpoSettings
 from realworthy.parameters import Belief, JoinedBelief, Parameter
-from realworthy.parameters.tables import TABLES
+from realworthy.parameters.published_tables import TABLES
 from realworthy.tasks.acrobot import acrobot_randomization
 from realworthy.tasks.quadruped import quadruped_randomization
 from realworthy.tasks.randomization import Randomization

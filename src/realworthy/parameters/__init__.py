@@ -10,11 +10,11 @@ the business of `twins/writers`. May import: `artefacts`, `errors`.
 """
 
 from realworthy.parameters.belief import Belief
+from realworthy.parameters.belief_files import load_belief, save_belief
 from realworthy.parameters.draws import Draws
-from realworthy.parameters.files import load_belief, save_belief
-from realworthy.parameters.gaussian import GaussianBelief
-from realworthy.parameters.independent import IndependentBelief
-from realworthy.parameters.joined import JoinedBelief
+from realworthy.parameters.gaussian_belief import GaussianBelief
+from realworthy.parameters.independent_belief import IndependentBelief
+from realworthy.parameters.joined_belief import JoinedBelief
 from realworthy.parameters.marginals import (
     Categorical,
     Fixed,
@@ -30,7 +30,7 @@ from realworthy.parameters.parameter import (
     Scope,
     Transform,
 )
-from realworthy.parameters.samples import SampleBelief
+from realworthy.parameters.sample_belief import SampleBelief
 from realworthy.parameters.space import ParameterSpace
 
 __all__ = [

@@ -10,7 +10,7 @@ is `learning/export.py`'s.
 
 from realworthy.policies.action import ActionMap
 from realworthy.policies.contract import Contract
-from realworthy.policies.measured import check_measurable, list_measured
+from realworthy.policies.measured_signals import check_measurable, list_measured
 from realworthy.policies.observer import Observer
 from realworthy.policies.pilot import Pilot
 from realworthy.policies.policy import Policy, load_contract, load_policy

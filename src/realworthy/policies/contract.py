@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
-from realworthy.policies.measured import find_unmeasured, list_measured
+from realworthy.policies.measured_signals import find_unmeasured, list_measured
 from realworthy.policies.observer import count_width
 from realworthy.policies.runner import Wiring
 from realworthy.policies.terms import Term

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.policies.measured import list_measured
+from realworthy.policies.measured_signals import list_measured
 from realworthy.policies.observer import Observer
 from realworthy.policies.policy import Policy
 from realworthy.robots import RobotInfo, State

@@ -19,7 +19,7 @@ from realworthy.sensors.stages import (
     remember,
 )
 from realworthy.twins.layout import Layout, Measured
-from realworthy.twins.measured import signal_names
+from realworthy.twins.signal_sensors import signal_names
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.intp]

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.realities.chance import RealityChance
-from realworthy.realities.driving import StandInDrives
 from realworthy.realities.interface import Translator
 from realworthy.realities.reality import Reality, load_reality
 from realworthy.realities.reports import Reports
+from realworthy.realities.stand_in_drives import StandInDrives
 from realworthy.realities.truth import robot_joints
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.robots import Command, Mode, Robot, RobotInfo, State

@@ -13,9 +13,9 @@ from realworthy.realities.effects import (
     ThermalFade,
 )
 from realworthy.realities.forces import JointForces, JointFriction
+from realworthy.realities.motor_strength import Weakness
 from realworthy.realities.reality import Reality
 from realworthy.realities.truth import control_period
-from realworthy.realities.weakness import Weakness
 from realworthy.simulators import MujocoCpu, Outcome, SubstepEffect
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout

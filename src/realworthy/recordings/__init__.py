@@ -20,10 +20,10 @@ from realworthy.recordings.describe import (
     summary,
 )
 from realworthy.recordings.formats import FORMATS
-from realworthy.recordings.gaps import cut_at_gaps
 from realworthy.recordings.importers import IMPORTERS
 from realworthy.recordings.load import load_recording, load_recordings, save_recording
 from realworthy.recordings.mapping import build_recording
+from realworthy.recordings.missing_rows import cut_at_gaps
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import (
     Gains,

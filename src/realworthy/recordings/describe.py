@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realworthy.recordings.gaps import find_gaps
+from realworthy.recordings.missing_rows import find_gaps
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import Sidecar
 from realworthy.recordings.signals import unit_of

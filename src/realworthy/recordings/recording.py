@@ -10,7 +10,7 @@ import numpy as np
 
 from realworthy.errors import BadRecording, UnknownName
 from realworthy.recordings.checks import check_recording
-from realworthy.recordings.gaps import check_no_long_gap
+from realworthy.recordings.missing_rows import check_no_long_gap
 from realworthy.recordings.resample import compute_at
 from realworthy.recordings.sidecar import Sidecar, plain_name
 from realworthy.recordings.signals import Values

@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 
 from realworthy.errors import BadRecording
-from realworthy.recordings.gaps import GAP, find_gaps
+from realworthy.recordings.missing_rows import GAP, find_gaps
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.sidecar import SignalSource
 from realworthy.recordings.signals import AXES, quaternions

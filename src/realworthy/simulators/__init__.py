@@ -11,10 +11,10 @@ the only one of `warp`, `pydrake` and `sapien`.
 
 from typing import TYPE_CHECKING
 
-from realworthy.simulators.effects import SubstepEffect
 from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.rollout import record
 from realworthy.simulators.simulator import Outcome, Simulator, describe_outcomes
+from realworthy.simulators.substep_effect import SubstepEffect
 
 if TYPE_CHECKING:
     from realworthy.simulators.mujoco_gpu import MujocoGpu

@@ -10,8 +10,7 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.simulators.effects import SubstepEffect
-from realworthy.simulators.laws import ExplicitLaws
+from realworthy.simulators.explicit_laws import ExplicitLaws
 from realworthy.simulators.residual_force import ResidualForce
 from realworthy.simulators.simulator import (
     Array,
@@ -20,8 +19,9 @@ from realworthy.simulators.simulator import (
     Worlds,
     rows_of,
 )
+from realworthy.simulators.substep_effect import SubstepEffect
 from realworthy.twins import BoundTwin, Twin, bind
-from realworthy.twins.compiled import OWN_PREFIX
+from realworthy.twins.compiled_model import OWN_PREFIX
 
 _VELOCITY_STAGE = mujoco.mjtStage.mjSTAGE_VEL
 _ALL_STAGES = mujoco.mjtStage.mjSTAGE_ACC  # also what only a step would compute

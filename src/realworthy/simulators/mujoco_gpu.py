@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import MissingExtra, RealworthyError
-from realworthy.simulators.laws import ExplicitLaws
+from realworthy.simulators.explicit_laws import ExplicitLaws
 from realworthy.simulators.simulator import Array, Simulator, Worlds
 from realworthy.twins import BoundTwin, Twin, bind
 
@@ -14,8 +14,8 @@ try:
 except ImportError:
     raise MissingExtra("mujoco-warp", "gpu", need="MujocoGpu") from None
 
-from realworthy.simulators.warp_arrays import HAS_TORCH, fill, is_mask_on, share
-from realworthy.simulators.warp_worlds import WarpWorlds
+from realworthy.simulators.warp.arrays import HAS_TORCH, fill, is_mask_on, share
+from realworthy.simulators.warp.worlds import WarpWorlds
 
 Floats = NDArray[np.float64]
 _STATE = (

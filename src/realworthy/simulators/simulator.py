@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.twins import BoundTwin
-from realworthy.twins.compiled import object_names
-from realworthy.twins.measured import command_names, signal_names
+from realworthy.twins.compiled_model import object_names
+from realworthy.twins.signal_sensors import command_names, signal_names
 
 Array: TypeAlias = Any
 """A numpy array, or a torch tensor on the simulator's device; shared, not copied."""

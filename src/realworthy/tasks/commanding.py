@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from realworthy.simulators.inputs import Encoders
+from realworthy.simulators.replay.inputs import Encoders
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.measuring import Measuring, may_differ
 from realworthy.tasks.scene import Scene

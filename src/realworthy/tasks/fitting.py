@@ -78,7 +78,7 @@ def _add_floor(fitted: Fitted) -> Fitted:
 
 
 def _add_imu(fitted: Fitted) -> Fitted:
-    """Says so: every floating base has one, see `twins/measured.py`."""
+    """Says so: every floating base has one, see `twins/signal_sensors.py`."""
     gyro, base = mujoco.mjtSensor.mjSENS_GYRO, fitted.twin.base
     has = any(sensor.type == gyro for sensor in fitted.twin.base_spec.sensors)
     if has or base is None:

@@ -12,7 +12,7 @@ from realworthy.errors import RealworthyError, UnknownName
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.scene import Scene
 from realworthy.twins import Twin
-from realworthy.twins.floating import FloatingBase
+from realworthy.twins.floating_base import FloatingBase
 from realworthy.twins.roles import Foot, MissingRole
 
 _TOUCH = 1.0

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from realworthy.errors import RealworthyError
 from realworthy.policies.terms import list_signals
 from realworthy.realities import Reality
-from realworthy.realities.link import ControlLink
+from realworthy.realities.control_link import ControlLink
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.simulators import Simulator
 from realworthy.simulators.simulator import Array, Worlds, rows_of, to_numpy
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import BoundTwin, Twin, bind
-from realworthy.twins.measured import command_names, signal_names
+from realworthy.twins.signal_sensors import command_names, signal_names
 from realworthy.twins.structure import flex_joint, play_joint
 
 Floats = NDArray[np.float64]
@@ -39,10 +39,10 @@ def build_real_worlds(
     """Worlds of a task in which the robot is a reality.
 
     The actor sees what the robot reports and its commands go through the robot's
-    interface (`realities.link`); rewards, endings and success are those of the truth.
-    Episodes begin where the task says. `task` is of the reality's twin, with whatever
-    nominal numbers, or builds itself on that twin. Worlds differ in starts and noise;
-    those of equal `numbers` (worlds,) have equal starts.
+    interface (`realities.control_link`); rewards, endings and success are those of the
+    truth. Episodes begin where the task says. `task` is of the reality's twin, with
+    whatever nominal numbers, or builds itself on that twin. Worlds differ in starts and
+    noise; those of equal `numbers` (worlds,) have equal starts.
     """
     task = task if isinstance(task, Task) else task(reality.twin)
     _check_robot(task, reality)

@@ -18,7 +18,7 @@ from realworthy.tasks.task import Input, Start
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
-from realworthy.twins.measured import command_names
+from realworthy.twins.signal_sensors import command_names
 
 _SAME = 1e-9
 """[rad], or of a quaternion: a difference that rounding makes."""

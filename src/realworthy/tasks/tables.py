@@ -23,7 +23,7 @@ from realworthy.parameters import (
     TruncatedNormal,
     Uniform,
 )
-from realworthy.parameters.tables import PublishedTable, Row, Whose
+from realworthy.parameters.published_tables import PublishedTable, Row, Whose
 from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.twins import Twin
 from realworthy.twins.space import ALL

@@ -13,7 +13,7 @@ from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief
 from realworthy.parameters.processes import Course
 from realworthy.simulators import MujocoCpu, Outcome, Simulator
-from realworthy.simulators.inputs import Encoders
+from realworthy.simulators.replay.inputs import Encoders
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.commanding import Commanding
 from realworthy.tasks.devices import find_device

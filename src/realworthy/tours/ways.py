@@ -7,7 +7,7 @@ from pathlib import Path
 from realworthy.learning.presets import find_preset
 from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings
-from realworthy.parameters.tables import PENG_2018
+from realworthy.parameters.published_tables import PENG_2018
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.tables import apply_table, from_belief

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import BadModel, RealworthyError
 from realworthy.parameters import Operation, Parameter, ParameterSpace, Scope
-from realworthy.twins.compiled import OWN_PREFIX, CompiledModel, own_fields
-from realworthy.twins.drives import ExplicitDrive, install_drives
-from realworthy.twins.measured import add_sensors
+from realworthy.twins.compiled_model import OWN_PREFIX, CompiledModel, own_fields
+from realworthy.twins.drives.install import ExplicitDrive, install_drives
+from realworthy.twins.signal_sensors import add_sensors
 from realworthy.twins.sources import compile_spec
 from realworthy.twins.space import find_parameter, writer_of
 from realworthy.twins.twin import Twin, check_told

@@ -1,18 +1,22 @@
 """What a twin can be told: one line per number of its command."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
 
 from realworthy.actuators.controllers import CommandKind
 from realworthy.twins.bind import BoundTwin
-from realworthy.twins.measured import command_names
+from realworthy.twins.signal_sensors import command_names
 from realworthy.twins.writers.actuators import (
     is_dc_motor,
     is_position_servo,
     is_velocity_servo,
 )
+
+if TYPE_CHECKING:
+    from realworthy.twins.twin import Twin
 
 _ACTUATOR, _JOINT = mujoco.mjtObj.mjOBJ_ACTUATOR, mujoco.mjtObj.mjOBJ_JOINT
 _NAMED_INPUTS: dict[str, CommandKind] = {
@@ -70,3 +74,18 @@ def _kind(model: mujoco.MjModel, actuator: int, place: int) -> CommandKind:
     if is_dc_motor(model, actuator):
         return "voltage"
     return "torque"
+
+
+def find_owner(line: CommandLine) -> str:
+    """The joint or actuator that a command is named after."""
+    return line.signal.partition(".command")[0]
+
+
+def find_gains(twin: "Twin", line: CommandLine) -> tuple[float, float] | None:
+    """Nominal kp [N·m/rad] and kd [N·m·s/rad] of a position drive; None of another."""
+    owner, space = find_owner(line), twin.space
+    if line.kind != "position" or f"{owner}.kp" not in space:
+        return None
+    damping = f"{owner}.kd"
+    kd = space[damping].nominal if damping in space else 0.0
+    return space[f"{owner}.kp"].nominal, kd

@@ -17,10 +17,10 @@ from realworthy.errors import (
     UnknownName,
     find_nearest,
 )
-from realworthy.parameters.files import BeliefText
+from realworthy.parameters.belief_files import BeliefText
 from realworthy.robots.roles import RoleChoices
+from realworthy.twins.drives.networks import load_network
 from realworthy.twins.inspection import Datasheet
-from realworthy.twins.networks import load_network
 from realworthy.twins.sources import (
     BUILTIN_FOLDER,
     MENAGERIE_PREFIX,
@@ -52,7 +52,7 @@ class TwinFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     network acts within its envelope, the file's physical drive elsewhere."""
     base: str = ""
     """`free` lets go a robot that the model fixes to the world, such as a URDF's;
-    `world` or a body's name where the rule of `twins/floating.py` errs."""
+    `world` or a body's name where the rule of `twins/floating_base.py` errs."""
     table: Finite | None = None
     """Height [m] of a smooth, level surface under the robot that its model lacks."""
     datasheet: dict[str, Datasheet] = {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from realworthy.actuators import Actuator, MotorDc, MotorTorqueSpeed
 from realworthy.errors import UnknownName
 from realworthy.twins.bind import BoundTwin
-from realworthy.twins.compiled import find_object_bodies, object_names
+from realworthy.twins.compiled_model import find_object_bodies, object_names
 from realworthy.twins.structure import flex_joint, play_joint
 from realworthy.twins.writers.actuators import is_dc_motor
 from realworthy.twins.writers.joints import single_joints

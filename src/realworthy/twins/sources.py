@@ -8,7 +8,7 @@ import mujoco
 
 from realworthy.artefacts import COUNT, check_readable
 from realworthy.errors import BadModel, RealworthyError, UnknownName
-from realworthy.twins.demand import check_demand
+from realworthy.twins.model_demand import check_demand
 
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
 MENAGERIE_PREFIX = "menagerie:"

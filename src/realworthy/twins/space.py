@@ -13,7 +13,7 @@ from realworthy.parameters import (
     ParameterSpace,
     Transform,
 )
-from realworthy.twins.compiled import CompiledModel
+from realworthy.twins.compiled_model import CompiledModel
 from realworthy.twins.twin import ParameterText, Twin
 from realworthy.twins.writers import WRITERS, Group, Writer
 from realworthy.twins.writers.laws import is_explicit, law_writer

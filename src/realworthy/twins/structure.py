@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from realworthy.errors import BadModel
-from realworthy.twins.compiled import own_fields
+from realworthy.twins.compiled_model import own_fields
 from realworthy.twins.keyframes import keep_keyframes
 from realworthy.twins.sources import compile_spec
 

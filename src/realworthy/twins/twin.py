@@ -16,11 +16,12 @@ import mujoco
 from realworthy.actuators import Actuator
 from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief, Parameter, ParameterSpace
-from realworthy.parameters.files import BeliefText, from_text, to_text
+from realworthy.parameters.belief_files import BeliefText, from_text, to_text
 from realworthy.residuals import BadResidual, Residual, load_residual
 from realworthy.robots.roles import RoleChoices
-from realworthy.twins.compiled import CompiledModel
-from realworthy.twins.floating import (
+from realworthy.twins.compiled_model import CompiledModel
+from realworthy.twins.drives.networks import DriveNetwork
+from realworthy.twins.floating_base import (
     FREE,
     WORLD,
     Floating,
@@ -30,7 +31,6 @@ from realworthy.twins.floating import (
     hang,
 )
 from realworthy.twins.inspection import Datasheet
-from realworthy.twins.networks import DriveNetwork
 
 if TYPE_CHECKING:
     from realworthy.twins.roles import Roles
@@ -96,7 +96,7 @@ class Twin:
     """Actuator → a network that drives its joint instead, within its envelope."""
     base_choice: str = ""
     """The floating base as chosen: `free`, `world` for a fixed robot, or a body; empty:
-    by the rule of `twins/floating.py`."""
+    by the rule of `twins/floating_base.py`."""
     table: float | None = None
     """Height [m] of a smooth, level surface that the model lacks; None: there is none.
     """

@@ -19,7 +19,7 @@ from realworthy.identification.excitation.subject import find_subject
 from realworthy.recordings.motion import Motion, Reference
 from realworthy.simulators import MujocoCpu
 from realworthy.simulators.clearance import Clearance
-from realworthy.simulators.plan import plan_motion
+from realworthy.simulators.motion_plan import plan_motion
 from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.layout import Layout
 from realworthy.twins.structure import set_timestep

@@ -9,7 +9,7 @@ from realworthy.actuators import MotorNetwork, build_law
 from realworthy.errors import BadFile, Unwritable
 from realworthy.identification.networks import LearnedDrive, load_drive
 from realworthy.residuals.envelope import surround
-from realworthy.twins.guarded import LawWithFallback
+from realworthy.twins.drives.fallback import LawWithFallback
 
 from .drives import PLAIN
 

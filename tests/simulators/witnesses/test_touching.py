@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from realworthy.simulators.witnesses import export_mechanism
+from realworthy.simulators.witnesses.contact_pairs import group_shapes, layer_shapes
 from realworthy.simulators.witnesses.mechanism import Mechanism
-from realworthy.simulators.witnesses.touching import group_shapes, layer_shapes
 from tests.simulators.witnesses.engines import find_robot
 
 

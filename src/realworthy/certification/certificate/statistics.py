@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.gap.counting import MOST, find_fewest
 from realworthy.gap.grades import Grade, compute_look_level, grade_transfer
 from realworthy.gap.intervals import (
     Interval,
@@ -21,6 +20,7 @@ from realworthy.gap.intervals import (
     compute_paired_bootstrap,
     compute_wilson_interval,
 )
+from realworthy.gap.trial_count import MOST_TRIALS, find_fewest_trials
 
 Floats = NDArray[np.float64]
 _FEWEST_PAIRS = 8
@@ -101,7 +101,7 @@ def estimate_more(
             is not CertificateVerdict.INSUFFICIENT
         )
 
-    return find_fewest(is_settled)
+    return find_fewest_trials(is_settled)
 
 
 def _decide(
@@ -238,7 +238,7 @@ def _count_pairs(
         return None
     needed = math.ceil(count * (half / room) ** 2)
     more = max(needed, _FEWEST_PAIRS, count + 1) - count
-    return more if more <= MOST else None
+    return more if more <= MOST_TRIALS else None
 
 
 def compute_cvar(values: ArrayLike, *, share: float = 0.1) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from realworthy.deployment.drives import Drives, assign_drives
 from realworthy.deployment.follow import Followed, follow
-from realworthy.deployment.keeping import check_recording_free
+from realworthy.deployment.trial_files import check_recording_free
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.limits import find_limits, stand
 from realworthy.realities.stand_in import find_twin
@@ -15,10 +15,9 @@ from realworthy.recordings import Sidecar
 from realworthy.recordings.motion import Motion, Reference, load_motion
 from realworthy.robots import Limits, Robot, RobotInfo
 from realworthy.robots.address import open_robot
-from realworthy.simulators.plan import plan_motion
+from realworthy.simulators.motion_plan import plan_motion
 from realworthy.twins import BoundTwin, Twin, bind
-from realworthy.twins.commands import describe_commands
-from realworthy.twins.gains import find_gains
+from realworthy.twins.commands import describe_commands, find_gains
 
 _BRAKING = 10.0
 """[1/s] deceleration with which a joint can brake, per its speed limit, where nobody

@@ -12,7 +12,7 @@ from realworthy.recordings.motion import Reference
 from realworthy.recordings.sidecar import CommandKind
 from realworthy.robots.plan import Plan
 from realworthy.simulators import MujocoCpu, Outcome
-from realworthy.simulators.plan import plan_motion
+from realworthy.simulators.motion_plan import plan_motion
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout

@@ -4,7 +4,7 @@ from realworthy.identification.experiments.delay import DelaySettings
 from realworthy.identification.experiments.friction_curve import FrictionCurveSettings
 from realworthy.identification.experiments.inertia import InertiaSettings
 from realworthy.robots import Limits
-from realworthy.simulators.joint_inertia import find_joint_inertia
+from realworthy.simulators.inverse_dynamics import find_joint_inertia
 from realworthy.twins import Twin
 
 _ROOM = 0.9

@@ -10,7 +10,7 @@ from realworthy.identification.experiments.friction_curve import FrictionCurve
 from realworthy.identification.experiments.inertia import JointInertia
 from realworthy.identification.experiments.torque_constant import TorqueConstant
 from realworthy.recordings import Recording
-from realworthy.simulators.joint_inertia import find_joint_inertia
+from realworthy.simulators.inverse_dynamics import find_joint_inertia
 from realworthy.twins import Twin
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from realworthy.actuators import ActuatorLaw, Bench, simulate_bench
 from realworthy.errors import BadRecording
 from realworthy.identification.networks.runs import DriveRun
-from realworthy.twins.guarded import LawWithFallback
+from realworthy.twins.drives.fallback import LawWithFallback
 
 Floats = NDArray[np.float64]
 AnyLaw: TypeAlias = ActuatorLaw | LawWithFallback

@@ -11,8 +11,8 @@ from realworthy.actuators import Actuator, ControllerGoal, MotorNetwork, build_l
 from realworthy.artefacts import check_free, save, writing
 from realworthy.identification.networks.numbers import replace_numbers
 from realworthy.residuals import Envelope
-from realworthy.twins.guarded import LawWithFallback
-from realworthy.twins.networks import ENVELOPE, DriveFile, load_network
+from realworthy.twins.drives.fallback import LawWithFallback
+from realworthy.twins.drives.networks import ENVELOPE, DriveFile, load_network
 
 Floats = NDArray[np.float64]
 

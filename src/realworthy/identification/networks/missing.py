@@ -16,9 +16,9 @@ from realworthy.gap.noise import estimate_noise
 from realworthy.gap.states import States, estimate_states
 from realworthy.recordings import Recording
 from realworthy.residuals import ResidualFile
-from realworthy.simulators.inverse import missing_torques
+from realworthy.simulators.inverse_dynamics import missing_torques
 from realworthy.simulators.replay import Track, lay_out_all
-from realworthy.simulators.residual_inputs import read_inputs
+from realworthy.simulators.residual_force import read_inputs
 from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout
 from realworthy.twins.writers.actuators import is_position_servo

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from realworthy.reports.elements.plots import LineRole
 from realworthy.simulators import MujocoCpu, Outcome
-from realworthy.simulators.inputs import Encoders
 from realworthy.simulators.replay import Replayer, Track
+from realworthy.simulators.replay.inputs import Encoders
 from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]

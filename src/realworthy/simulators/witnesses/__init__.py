@@ -12,8 +12,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from realworthy.errors import UnknownName
-from realworthy.simulators.witnesses.carrying import NotCarried
 from realworthy.simulators.witnesses.export import export_mechanism
+from realworthy.simulators.witnesses.limitations import NotCarried
 from realworthy.simulators.witnesses.witness import Witness
 from realworthy.twins import BoundTwin
 

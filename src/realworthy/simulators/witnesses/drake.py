@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from realworthy.errors import MissingExtra
+from realworthy.simulators.witnesses.contact_pairs import layer_shapes
 from realworthy.simulators.witnesses.mechanism import (
     Floats,
     JointKind,
@@ -14,7 +15,6 @@ from realworthy.simulators.witnesses.mechanism import (
     ShapeKind,
     rotation_of,
 )
-from realworthy.simulators.witnesses.touching import layer_shapes
 from realworthy.simulators.witnesses.witness import Witness, WitnessWorld
 from realworthy.twins import BoundTwin, Twin
 

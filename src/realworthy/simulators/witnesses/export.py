@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.simulators.witnesses.contact_pairs import find_touching
 from realworthy.simulators.witnesses.mechanism import (
     WORLD,
     Floats,
@@ -20,7 +21,6 @@ from realworthy.simulators.witnesses.mechanism import (
     ShapeKind,
     Touching,
 )
-from realworthy.simulators.witnesses.touching import find_touching
 
 RIGID_FIELDS = (
     *("body_mass", "body_ipos", "body_iquat", "body_inertia", "body_pos", "body_quat"),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from realworthy.errors import MissingExtra
+from realworthy.simulators.witnesses.contact_pairs import layer_shapes
 from realworthy.simulators.witnesses.mechanism import Floats, Mechanism
-from realworthy.simulators.witnesses.touching import layer_shapes
 from realworthy.simulators.witnesses.witness import Witness, WitnessWorld
 from realworthy.twins import BoundTwin, Twin
 

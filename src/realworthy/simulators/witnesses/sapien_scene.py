@@ -17,7 +17,8 @@ with warnings.catch_warnings():  # it says that there is no screen
 
 import mujoco
 
-from realworthy.simulators.witnesses.carrying import NotCarried
+from realworthy.simulators.witnesses.contact_pairs import group_shapes
+from realworthy.simulators.witnesses.limitations import NotCarried
 from realworthy.simulators.witnesses.mechanism import (
     WORLD,
     Floats,
@@ -31,7 +32,6 @@ from realworthy.simulators.witnesses.mechanism import (
     cross,
     rotation_of,
 )
-from realworthy.simulators.witnesses.touching import group_shapes
 
 _CREEP = 1e-4
 """[rad/s, m/s] at which a joint creeps under a load just below its dry friction."""

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.simulators.mujoco_cpu import MujocoCpu
 from realworthy.simulators.simulator import Array, Outcome, Simulator, Worlds
-from realworthy.simulators.witnesses.carrying import check_carried, list_missing
 from realworthy.simulators.witnesses.export import RIGID_FIELDS, export_mechanism
+from realworthy.simulators.witnesses.limitations import check_carried, list_missing
 from realworthy.simulators.witnesses.mechanism import Floats, Mechanism, ShapeKind
 from realworthy.twins import BoundTwin, Twin, bind
 

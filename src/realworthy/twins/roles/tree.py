@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import UnknownName
-from realworthy.twins.compiled import find_object_bodies
+from realworthy.twins.compiled_model import find_object_bodies
 from realworthy.twins.twin import Twin
 
 Floats = NDArray[np.float64]

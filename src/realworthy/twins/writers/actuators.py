@@ -6,7 +6,7 @@ from collections.abc import Callable
 import mujoco
 
 from realworthy.errors import BadModel
-from realworthy.twins.compiled import CompiledModel, object_names
+from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.joints import is_slide
 from realworthy.twins.writers.writer import (
     Edit,

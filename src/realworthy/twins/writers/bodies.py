@@ -17,7 +17,7 @@ from realworthy.parameters.inertia import (
     stretch,
     to_theta,
 )
-from realworthy.twins.compiled import CompiledModel, object_names
+from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
     Edit,
     Fields,

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from realworthy.parameters import Operation
-from realworthy.twins.compiled import CompiledModel, object_names
+from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
     Edit,
     Fields,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from realworthy.twins.compiled import CompiledModel, object_names
+from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
     Edit,
     Group,

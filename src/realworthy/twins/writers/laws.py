@@ -3,7 +3,7 @@
 from functools import cache
 
 from realworthy.actuators import KINDS
-from realworthy.twins.compiled import CompiledModel
+from realworthy.twins.compiled_model import CompiledModel
 from realworthy.twins.writers.actuators import DELAY
 from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer, ratio
 

@@ -4,7 +4,7 @@ import math
 
 import mujoco
 
-from realworthy.twins.compiled import CompiledModel, object_names
+from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.joints import dof, is_slide, single_joints
 from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer
 

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from realworthy.parameters import Operation
-from realworthy.twins.compiled import PUSH_COLUMNS, CompiledModel, object_names
+from realworthy.twins.compiled_model import PUSH_COLUMNS, CompiledModel, object_names
 from realworthy.twins.structure import TABLE
 from realworthy.twins.writers.bodies import moving_bodies
 from realworthy.twins.writers.writer import (

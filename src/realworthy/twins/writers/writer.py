@@ -17,7 +17,7 @@ from realworthy.parameters import (
     TruncatedNormal,
     Uniform,
 )
-from realworthy.twins.compiled import CompiledModel
+from realworthy.twins.compiled_model import CompiledModel
 
 Floats = NDArray[np.float64]
 Fields = Mapping[str, NDArray[np.float64]]

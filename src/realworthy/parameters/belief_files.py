@@ -7,11 +7,11 @@ import msgspec
 from realworthy import artefacts
 from realworthy.errors import BadBelief
 from realworthy.parameters.belief import Belief
-from realworthy.parameters.gaussian import GaussianBelief
-from realworthy.parameters.independent import IndependentBelief
+from realworthy.parameters.gaussian_belief import GaussianBelief
+from realworthy.parameters.independent_belief import IndependentBelief
 from realworthy.parameters.marginals import Marginal
 from realworthy.parameters.parameter import Parameter
-from realworthy.parameters.samples import SampleBelief
+from realworthy.parameters.sample_belief import SampleBelief
 from realworthy.parameters.space import ParameterSpace
 
 SCHEMA = 1

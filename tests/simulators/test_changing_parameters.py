@@ -6,7 +6,7 @@ import pytest
 from realworthy.parameters import Uniform
 from realworthy.parameters.processes import Jump, Sag
 from realworthy.simulators import MujocoCpu
-from realworthy.simulators.unsteady import ChangingParameters
+from realworthy.simulators.changing_parameters import ChangingParameters
 from realworthy.twins import bind, load_twin
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
-from realworthy.simulators.laws import OFF
+from realworthy.simulators.explicit_laws import OFF
 from realworthy.simulators.simulator import Simulator
 from realworthy.twins import BoundTwin
 from realworthy.twins.commands import CommandLine, describe_commands

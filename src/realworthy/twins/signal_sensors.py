@@ -2,7 +2,7 @@
 
 import mujoco
 
-from realworthy.twins.floating import FloatingBase, list_free_bodies
+from realworthy.twins.floating_base import FloatingBase, list_free_bodies
 
 _SIMPLE = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 _JOINT_SENSORS = {

@@ -17,7 +17,7 @@ from realworthy.actuators.arrays import constant
 from realworthy.errors import RealworthyError
 from realworthy.simulators.simulator import to_numpy
 from realworthy.twins import BoundTwin
-from realworthy.twins.drives import ExplicitDrive
+from realworthy.twins.drives.install import ExplicitDrive
 
 Floats = NDArray[np.float64]
 OFF = np.inf

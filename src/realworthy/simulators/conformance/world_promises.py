@@ -7,7 +7,7 @@ import numpy as np
 
 from realworthy.actuators import Actuator, ControllerPosition, FrictionM1
 from realworthy.errors import RealworthyError
-from realworthy.simulators.conformance_bench import (
+from realworthy.simulators.conformance.robot import (
     CHANGES,
     START_QVEL,
     SUBSTEPS,
@@ -20,7 +20,7 @@ from realworthy.simulators.conformance_bench import (
     single_changes,
     start,
 )
-from realworthy.simulators.conformance_subject import (
+from realworthy.simulators.conformance.subject import (
     STEPS,
     Broken,
     ConformanceSubject,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from realworthy.gap.counting import MOST, find_fewest
+from realworthy.gap.trial_count import MOST_TRIALS, find_fewest_trials
 
 
-@pytest.mark.parametrize("enough", [0, 1, 2, 3, 7, 64, 1000, MOST // 2])
+@pytest.mark.parametrize("enough", [0, 1, 2, 3, 7, 64, 1000, MOST_TRIALS // 2])
 def test_it_is_the_first_number_that_is_enough(enough: int):
     asked: list[int] = []
 
@@ -13,9 +13,9 @@ def test_it_is_the_first_number_that_is_enough(enough: int):
         asked.append(more)
         return more >= enough
 
-    assert find_fewest(is_enough) == enough
+    assert find_fewest_trials(is_enough) == enough
     assert len(asked) <= 45
 
 
 def test_nobody_waits_for_ever():
-    assert find_fewest(lambda more: more > 2 * MOST) is None
+    assert find_fewest_trials(lambda more: more > 2 * MOST_TRIALS) is None

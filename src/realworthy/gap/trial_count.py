@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-MOST = 1_000_000
+MOST_TRIALS = 1_000_000
 """Trials beyond which nobody waits for an answer."""
 
 
-def find_fewest(is_enough: Callable[[int], bool]) -> int | None:
-    """Fewest further trials that are enough; None where `MOST` would not do.
+def find_fewest_trials(is_enough: Callable[[int], bool]) -> int | None:
+    """Fewest further trials that are enough; None where `MOST_TRIALS` would not do.
 
     `is_enough` must stay true once it is; it is asked some twenty times.
     """
@@ -16,7 +16,7 @@ def find_fewest(is_enough: Callable[[int], bool]) -> int | None:
     low, high = 0, 1
     while not is_enough(high):
         low, high = high, 2 * high
-        if high > MOST:
+        if high > MOST_TRIALS:
             return None
     while high - low > 1:
         middle = (low + high) // 2

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.simulators.replay import Track
+from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
@@ -152,3 +153,24 @@ def motor_torques(track: Track) -> Floats:
         mujoco.mj_fwdActuation(model, data)
         found[k] = data.qfrc_actuator[driven]
     return np.repeat(found, stride, axis=0)[: len(track.rows)]
+
+
+def find_joint_inertia(
+    twin: Twin, joint: str, position: float | None = None, *, armature: bool = True
+) -> float:
+    """[kg·m²] that the twin's joint feels at a position, by default at home.
+
+    Without `armature` only links count, all other joints at home.
+    """
+    bound = bind(twin)
+    layout, model = Layout(bound), bound.model
+    data = mujoco.MjData(model)
+    data.qpos[:] = bound.compiled.own["own.initial_qpos"]
+    place, dof = layout.joint(joint)
+    if position is not None:
+        data.qpos[place] = position
+    mujoco.mj_fwdPosition(model, data)
+    masses = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, masses)
+    rotor = 0.0 if armature else float(model.dof_armature[dof])
+    return float(masses[dof, dof]) - rotor

@@ -15,7 +15,7 @@ from realworthy.artefacts import load
 from realworthy.artefacts.arrays import read_arrays
 from realworthy.errors import BadFile
 from realworthy.residuals import Envelope
-from realworthy.twins.guarded import LawWithFallback
+from realworthy.twins.drives.fallback import LawWithFallback
 
 SCHEMA = 1
 ENVELOPE = "envelope."

@@ -5,7 +5,7 @@ import pytest
 
 from realworthy.errors import UnknownName
 from realworthy.recordings.motion import Motion
-from realworthy.simulators.plan import compute_torques, plan_motion
+from realworthy.simulators.motion_plan import compute_torques, plan_motion
 from realworthy.twins import Twin, bind, load_twin
 
 

@@ -35,7 +35,7 @@ from realworthy.actuators import (
     build_law,
 )
 from realworthy.errors import UnknownName
-from realworthy.twins.guarded import LawWithFallback
+from realworthy.twins.drives.fallback import LawWithFallback
 from realworthy.twins.structure import add_backlash
 from realworthy.twins.twin import Twin
 from realworthy.twins.writers.joints import STIFF_FRICTION

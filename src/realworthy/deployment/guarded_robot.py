@@ -20,10 +20,10 @@ from realworthy.deployment.filter import (
     Filtered,
     FilterSettings,
 )
-from realworthy.deployment.log import LogEntry, TrialLog
-from realworthy.deployment.loop import Loop
+from realworthy.deployment.loop import Beat, Loop
 from realworthy.deployment.signals import EmergencyStop
 from realworthy.deployment.state_machine import Machine, Phase
+from realworthy.deployment.trial_log import LogEntry, TrialLog
 from realworthy.deployment.watchdogs import Sample, Watchdogs, WatchdogSettings
 from realworthy.robots import Command, Mode, Robot, State
 from realworthy.robots.clock import Clock, find_clock
@@ -32,12 +32,14 @@ from realworthy.robots.limits import Limits
 Floats = NDArray[np.float64]
 Choose = Callable[[State], Floats]
 """From a measurement to the commands that somebody would like to send."""
-_HELD = 0.5
-"""[s] after which a hold that does not end becomes damping."""
-_PUSH = 0.05
-"""Share of a drive's largest effort from which it must show in some measurement."""
-_ATTEMPTS = 4
-"""Times that braking is tried where the driver itself fails."""
+_LONGEST_HOLD_S = 0.5
+"""[s] after which a hold that does not end becomes damping. By hand, 2026-11-15: a
+robot whose operator is lost for 1 s (`operator_trip`) brakes half a second later."""
+_PUSHING_EFFORT_SHARE = 0.05
+"""Share of a drive's largest effort from which it must show in some measurement: less
+may be what friction holds. By hand, 2026-11-18; not tuned."""
+_BRAKING_ATTEMPTS = 4
+"""Times that braking is tried where the driver itself fails; the last is a stop."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -132,7 +134,40 @@ class GuardedRobot:
             return self.fault(Decision(GuardVerdict.DAMP, "phase", reason))
         state = self.robot.read()
         read = self.clock.now()
-        sample = Sample(
+        sample = self._take_sample(beat, state, read, is_policy=is_policy)
+        braking = self._judge_braking(state)
+        decision = self._judge_measured(sample, rest)
+        if decision.is_fault:
+            return self.fault(decision)
+        holds = decision.verdict is GuardVerdict.HOLD
+        target = self._hold() if holds else choose(state)
+        filtered = self._bound(target, state, read, speed_share, rest)
+        decision = worst([filtered.decision, decision])
+        if is_policy and not holds and filtered.command is not None:
+            leaning = self._judge_leaning(filtered.acted, speed_share, expected)
+            decision = worst([leaning, decision])
+        command = self._send_or_brake(filtered.command, decision)
+        self.log.append(
+            LogEntry(
+                read=read,
+                sent=self.clock.now(),
+                late=beat.late,
+                phase=self.machine.phase,
+                state=state,
+                target=target,
+                command=command,
+                acted=filtered.acted,
+                verdict=decision.verdict,
+                braking=braking,
+            )
+        )
+        return decision
+
+    def _take_sample(
+        self, beat: Beat, state: State, read: float, *, is_policy: bool
+    ) -> Sample:
+        """What the watchdogs see of this step."""
+        return Sample(
             now=read,
             state=state,
             command=self.filter.last,
@@ -142,62 +177,59 @@ class GuardedRobot:
             deviation=self.deviation if is_policy else None,
             operator_age=self.beat(),
         )
+
+    def _judge_measured(self, sample: Sample, rest: Floats | None) -> Decision:
+        """Whether what was measured allows a command, holds the robot or brakes it."""
         self.watchdogs.rest = rest
-        at = None if rest is None else self.drives.of_joints(rest)
-        braking = self._judge_braking(state)
         decision = worst(
             [
                 self.watchdogs.judge(sample),
-                self.watchdogs.judge_following(read, state),
+                self.watchdogs.judge_following(sample.now, sample.state),
                 self._judge_log(),
             ]
         )
-        decision = self._judge_hold(decision, read)
-        if decision.is_fault:
-            return self.fault(decision)
-        holds = decision.verdict is GuardVerdict.HOLD
-        target = self._hold() if holds else choose(state)
+        return self._judge_hold(decision, sample.now)
+
+    def _bound(
+        self,
+        target: Floats,
+        state: State,
+        read: float,
+        speed_share: float,
+        rest: Floats | None,
+    ) -> Filtered:
+        """The target within every limit; none where choosing it took too long."""
         took = self.clock.now() - read
         if took > self.watchdogs.settings.age_trip * self.period:
             reason = f"it took {1e3 * took:.0f} ms to choose a command"
-            filtered = Filtered(
-                None, Decision(GuardVerdict.DAMP, "policy_time", reason)
-            )
-        else:
-            filtered = self.filter.apply(
-                target,
-                state.position,
-                state.velocity,
-                speed_share=speed_share,
-                widen=None if at is None else (at, at),
-            )
-        decision = worst([filtered.decision, decision])
-        if is_policy and not holds and filtered.command is not None:
-            slowed = speed_share < 1 or self.is_slowed
-            may = (*expected, *(("rate", "speed") if slowed else ()))
-            leaning = self._activations.judge(filtered.acted, expected=may)
-            decision = worst([leaning, decision])
-        refused = decision.is_fault or filtered.command is None
-        if filtered.command is not None and not refused:
-            self._sequence += 1
-            self.robot.write(Command(sequence=self._sequence, values=filtered.command))
-        else:
-            self.fault(decision)
-        self.log.append(
-            LogEntry(
-                read=read,
-                sent=self.clock.now(),
-                late=beat.late,
-                phase=self.machine.phase,
-                state=state,
-                target=target,
-                command=None if refused else filtered.command,
-                acted=filtered.acted,
-                verdict=decision.verdict,
-                braking=braking,
-            )
+            return Filtered(None, Decision(GuardVerdict.DAMP, "policy_time", reason))
+        at = None if rest is None else self.drives.of_joints(rest)
+        return self.filter.apply(
+            target,
+            state.position,
+            state.velocity,
+            speed_share=speed_share,
+            widen=None if at is None else (at, at),
         )
-        return decision
+
+    def _judge_leaning(
+        self, acted: tuple[str, ...], speed_share: float, expected: tuple[str, ...]
+    ) -> Decision:
+        """Whether a policy leans on its limits; those of a slowed robot may act."""
+        slowed = speed_share < 1 or self.is_slowed
+        may = (*expected, *(("rate", "speed") if slowed else ()))
+        return self._activations.judge(acted, expected=may)
+
+    def _send_or_brake(
+        self, command: Floats | None, decision: Decision
+    ) -> Floats | None:
+        """Writes a command that no guard refused, or brakes; what was sent."""
+        if command is None or decision.is_fault:
+            self.fault(decision)
+            return None
+        self._sequence += 1
+        self.robot.write(Command(sequence=self._sequence, values=command))
+        return command
 
     def fault(self, decision: Decision) -> Decision:
         """Brakes at once, or stops; the reason is kept."""
@@ -210,9 +242,9 @@ class GuardedRobot:
     def brake(self, *, stops: bool = False) -> str:
         """Makes the robot brake, or stop, whatever its driver does; what failed."""
         failure = ""
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_BRAKING_ATTEMPTS):
             try:
-                if stops or (attempt == _ATTEMPTS - 1 and failure):
+                if stops or (attempt == _BRAKING_ATTEMPTS - 1 and failure):
                     self.robot.stop()
                 else:
                     self.robot.damp()
@@ -238,7 +270,7 @@ class GuardedRobot:
         """Whether an effort was sent last that is more than what friction may hold."""
         if self.filter.last is None or self.drives.can_hold:
             return False
-        share = np.abs(self.filter.last) > _PUSH * self._strongest
+        share = np.abs(self.filter.last) > _PUSHING_EFFORT_SHARE * self._strongest
         return bool((share & ~self.drives.is_position).any())
 
     def _judge_log(self) -> Decision:
@@ -260,6 +292,6 @@ class GuardedRobot:
             return decision
         if self._held_since is None:
             self._held_since = now
-        if not self.drives.can_hold or now - self._held_since > _HELD:
+        if not self.drives.can_hold or now - self._held_since > _LONGEST_HOLD_S:
             return Decision(GuardVerdict.DAMP, decision.guard, decision.reason)
         return decision

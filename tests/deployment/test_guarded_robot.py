@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from realworthy.deployment import GuardedRobot, GuardVerdict, Phase, make_drives
-from realworthy.deployment.log import TrialLog
+from realworthy.deployment.trial_log import TrialLog
 from realworthy.robots import Mode
 from realworthy.robots.clock import SteppedClock
 

@@ -9,10 +9,10 @@ import msgspec
 
 from realworthy import __version__
 from realworthy.artefacts import check_free, locked_file
-from realworthy.deployment.guarded import GuardedRobot
-from realworthy.deployment.log import TrialLog
+from realworthy.deployment.guarded_robot import GuardedRobot
 from realworthy.deployment.session import Ended, TrialOutcome
 from realworthy.deployment.state_machine import Phase
+from realworthy.deployment.trial_log import TrialLog
 from realworthy.errors import Unwritable
 from realworthy.policies import Policy
 from realworthy.recordings import Recording, Sidecar, save_recording

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.simulators.conformance_bench import (
+from realworthy.simulators.conformance.robot import (
     LONGEST_DELAY,
     START_QVEL,
     SUBSTEPS,
@@ -15,7 +15,7 @@ from realworthy.simulators.conformance_bench import (
     play,
     start,
 )
-from realworthy.simulators.conformance_subject import (
+from realworthy.simulators.conformance.subject import (
     STEPS,
     Broken,
     ConformanceSubject,

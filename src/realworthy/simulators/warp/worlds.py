@@ -11,10 +11,10 @@ import warp as wp
 from numpy.typing import NDArray
 
 from realworthy.errors import BadModel, UnknownName
-from realworthy.simulators import warp_kernels as kernels
-from realworthy.simulators.warp_arrays import TorchStream, WarpArray, alias
-from realworthy.simulators.warp_fields import WorldFields
-from realworthy.simulators.warp_loop import (
+from realworthy.simulators.warp import kernels
+from realworthy.simulators.warp.arrays import TorchStream, WarpArray, alias
+from realworthy.simulators.warp.fields import WorldFields
+from realworthy.simulators.warp.loop import (
     Routine,
     build_substep,
     estimate_constraints,

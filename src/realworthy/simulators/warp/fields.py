@@ -9,10 +9,10 @@ import warp as wp
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.simulators.warp_arrays import WarpArray, alias
-from realworthy.simulators.warp_kernels import scatter_rows
+from realworthy.simulators.warp.arrays import WarpArray, alias
+from realworthy.simulators.warp.kernels import scatter_rows
 from realworthy.twins import BoundTwin
-from realworthy.twins.compiled import OWN_PREFIX
+from realworthy.twins.compiled_model import OWN_PREFIX
 from realworthy.twins.space import writer_of
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from realworthy.simulators.conformance_bench import (
+from realworthy.simulators.conformance.robot import (
     CHANGES,
     SUBSTEPS,
     Build,

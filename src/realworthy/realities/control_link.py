@@ -11,7 +11,7 @@ from realworthy.realities.reality import Reality
 from realworthy.realities.reports import Reports
 from realworthy.realities.truth import robot_joints
 from realworthy.realities.worlds import RealityWorlds
-from realworthy.simulators.inputs import Encoders
+from realworthy.simulators.replay.inputs import Encoders
 from realworthy.twins import bind
 from realworthy.twins.layout import Layout
 

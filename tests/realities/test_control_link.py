@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.realities import Interface, Reality, RealityFile, RealityNoise, StandIn
+from realworthy.realities.control_link import ControlLink
 from realworthy.realities.effects import (
     Backlash,
     Effect,
@@ -13,7 +14,6 @@ from realworthy.realities.effects import (
     SupplySag,
     ThermalFade,
 )
-from realworthy.realities.link import ControlLink
 from realworthy.realities.reality import make_reality
 from realworthy.realities.worlds import RealityWorlds
 from realworthy.robots import Command, State

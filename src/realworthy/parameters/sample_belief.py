@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import BadBelief
 from realworthy.parameters.belief import Belief, check_unit_cube
-from realworthy.parameters.gaussian import GaussianBelief
+from realworthy.parameters.gaussian_belief import GaussianBelief
 from realworthy.parameters.space import ParameterSpace
 
 Floats = NDArray[np.float64]
