@@ -2,7 +2,7 @@
 
 Here live Fourier motions within limits, their rehearsal in worlds of the twin, the
 information that a recording of them would hold, the search for the most telling one
-(`excite`), and the loop fit → design → record → refit (`identify_actively`).
+(`excite`), and the loop fit → design → record → refit (`identify`).
 
 Here does not live what plays a motion on a robot (`deployment.follow`). May import what
 `identification` may.
@@ -16,9 +16,9 @@ from realworthy.identification.excitation.loop import (
     Campaign,
     Round,
     Status,
-    identify_actively,
+    identify,
 )
-from realworthy.identification.excitation.record import record_motion
+from realworthy.identification.excitation.record import record
 from realworthy.identification.excitation.settings import ExcitationSettings
 
 __all__ = [
@@ -32,6 +32,6 @@ __all__ = [
     "Status",
     "excite",
     "find_limits",
-    "identify_actively",
-    "record_motion",
+    "identify",
+    "record",
 ]

@@ -15,7 +15,7 @@ from realworthy.identification.coordinates import Coordinates
 from realworthy.identification.excitation.criterion import Criterion
 from realworthy.identification.excitation.excite import Excitation, excite
 from realworthy.identification.excitation.limits import LimitSettings
-from realworthy.identification.excitation.record import record_motion
+from realworthy.identification.excitation.record import record
 from realworthy.identification.excitation.settings import ExcitationSettings
 from realworthy.identification.excitation.subject import Subject, find_subject
 from realworthy.identification.fit import Fit
@@ -96,7 +96,7 @@ Agree = Callable[[int, Excitation], bool]
 """Asks a person whether the robot may play the motion of a round, counted from 1."""
 
 
-def identify_actively(
+def identify(
     twin: Twin | str | Path,
     robot: Robot | str,
     parameters: Sequence[str] | None = None,
@@ -176,9 +176,7 @@ def identify_actively(
         wish = f"round {number + 1}: recording, for {', '.join(open_)}"
         progress((number + 0.5) / rounds, wish)
         output = None if folder is None else folder / f"round_{number + 1}.npz"
-        followed = record_motion(
-            found.motion, robot, twin, output=output, overwrite=overwrite
-        )
+        followed = record(found.motion, robot, twin, output=output, overwrite=overwrite)
         excitations.append(found)
         braked += followed.braked
         if followed.reason:
