@@ -10,15 +10,9 @@ import numpy as np
 
 from realworthy.actuators.servos import load_servo
 from realworthy.artefacts import save
-<<<<<<< HEAD
 from realworthy.certification.foreign.draft import assist
 from realworthy.certification.suite.suite import load_suite, quick_suite, save_suite
-from realworthy.parameters.files import load_belief, save_belief
-=======
-from realworthy.certification.foreign import assist
-from realworthy.certification.suite import load_suite, quick_suite, save_suite
 from realworthy.parameters.belief_files import load_belief, save_belief
->>>>>>> low-rooms
 from realworthy.policies import load_contract, load_policy
 from realworthy.realities import load_reality
 from realworthy.realities.reality import SHIPPED_FOLDER
