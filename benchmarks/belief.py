@@ -32,7 +32,7 @@ from realworthy.tasks.evaluate import evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
 from realworthy.tasks.worlds import TaskWorlds
-from realworthy.tour.ways import Way, choose_worlds
+from realworthy.tours.ways import Way, choose_worlds
 from realworthy.twins import Twin, load_twin
 
 ARMS = {

@@ -41,8 +41,8 @@ from realworthy.identification.excitation import (
     ExcitationSettings,
     LimitSettings,
     find_limits,
-    identify_actively,
-    record_motion,
+    identify,
+    record,
 )
 from realworthy.identification.excitation.limits import stand
 from realworthy.identification.experiments import (
@@ -205,7 +205,7 @@ def sway(robot: Robot, twin: str) -> Motion:
 
 
 def run_record(robot: Robot, twin: str, folder: Path) -> str:
-    done = record_motion(
+    done = record(
         sway(robot, twin), robot, load_twin(twin), output=folder / "recording.npz"
     )
     return done.reason
@@ -215,7 +215,7 @@ def run_active(robot: Robot, twin: str, folder: Path) -> str:
     name = {"arm": "elbow_flex.damping"}.get(twin)
     space = load_twin(twin).space
     name = name or next(n for n in space.names if n.endswith(".damping"))
-    done = identify_actively(
+    done = identify(
         load_twin(twin),
         robot,
         [name],

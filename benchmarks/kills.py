@@ -125,8 +125,8 @@ class Row:
 def make_inputs(folder: Path, *, with_policy: bool) -> None:
     """Three recordings of a pendulum and, where it is asked for, a policy."""
     from realworthy.recordings import save_recording
-    from realworthy.tour.hidden import hide, record_sines
-    from realworthy.tour.robots import ROBOTS
+    from realworthy.tours.hidden import hide, record_sines
+    from realworthy.tours.robots import ROBOTS
     from realworthy.twins import load_twin
 
     folder.mkdir(parents=True)

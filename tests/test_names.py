@@ -213,8 +213,8 @@ REMAINING_NUMBERS = frozenset(
         "tasks/regulator.py: _SMALL",
         "tasks/tables.py: _WIDE",
         # tour
-        "tour/run.py: _LEAST",
-        "tour/run.py: _SHORT",
+        "tours/run.py: _LEAST",
+        "tours/run.py: _SHORT",
         # twins
         "twins/inspection/actuators.py: _STEADY",
         "twins/inspection/joints.py: _NARROWEST",

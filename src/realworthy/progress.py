@@ -15,10 +15,10 @@ def ignore(fraction: float, stage: str, /) -> None:
     """Nobody is looking."""
 
 
-def part(progress: Progress, start: float, end: float) -> Progress:
+def part(progress: Progress, start: float, end: float, *, prefix: str = "") -> Progress:
     """For a part of the work, whose 0 … 1 is `start` … `end` of the whole."""
 
     def tell(fraction: float, stage: str, /) -> None:
-        progress(start + (end - start) * fraction, stage)
+        progress(start + (end - start) * fraction, prefix + stage)
 
     return tell

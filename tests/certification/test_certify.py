@@ -115,16 +115,16 @@ def test_a_mutant_fails_for_a_reason_that_is_named(
 def test_an_interrupted_run_goes_on_to_the_same_certificate(
     drive: Path, tmp_path: Path
 ):
-    def stop(name: str, done: float) -> None:
+    def stop(done: float, name: str) -> None:
         assert (name, done) == ("everyday", 0.5)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify(drive, settings=TWO, output=tmp_path, follow=stop)
+        certify(drive, settings=TWO, output=tmp_path, progress=stop)
     assert (tmp_path / "parts" / "cell_0.json").is_file()
     seen: list[str] = []
     found = certify(
-        drive, settings=TWO, output=tmp_path, follow=lambda name, _: seen.append(name)
+        drive, settings=TWO, output=tmp_path, progress=lambda _, name: seen.append(name)
     )
     assert seen == ["late"]
     assert load_certificate(tmp_path / "certificate.json") == found
@@ -178,7 +178,7 @@ def test_an_answer_of_somebody_else_is_no_answer(drive: Path, tmp_path: Path):
         drive,
         settings=TWO,
         output=tmp_path / "c",
-        follow=lambda name, _: seen.append(name),
+        progress=lambda _, name: seen.append(name),
     )
     assert seen == ["late"]
 

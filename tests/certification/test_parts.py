@@ -64,7 +64,7 @@ def test_an_interruption_ends_the_other_processes(drive: Path, tmp_path: Path):
     suite = Suite(name="many", cells=cells, coverage=None)
     before = set(active_children())
 
-    def stop(_name: str, _done: float) -> None:
+    def stop(_done: float, _name: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -72,7 +72,7 @@ def test_an_interruption_ends_the_other_processes(drive: Path, tmp_path: Path):
             drive,
             settings=CertifySettings(suite=suite, workers=2),
             output=tmp_path,
-            follow=stop,
+            progress=stop,
         )
     assert set(active_children()) <= before
     assert list((tmp_path / "parts").glob("cell_*.json"))

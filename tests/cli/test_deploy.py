@@ -62,14 +62,14 @@ def test_a_policy_of_another_robot(run: Run, tmp_path: Path):
 def test_a_robot_on_the_wire_needs_a_person_or_a_yes(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from realworthy.cli import robots
     from realworthy.realities import StandIn, load_reality
+    from realworthy.robots import address
 
-    def opened(address: str, **_: object) -> robots.Opened:
-        robot = StandIn(load_reality("pendulum_1_easy"))
-        return robots.Opened(robot, None)
+    def opened(place: str | StandIn, **_: object) -> StandIn:
+        is_open = isinstance(place, StandIn)
+        return place if is_open else StandIn(load_reality("pendulum_1_easy"))
 
-    monkeypatch.setattr(robots, "open_robot", opened)
+    monkeypatch.setattr(address, "open_robot", opened)
     examples.swinging(tmp_path / "p.onnx")
     wire = ("deploy", "p.onnx", "--robot", "udp://10.0.0.9:7000", "--seconds", "0.5")
     run(*wire).check_mistake(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from realworthy import diagnosis as room
-from realworthy.cli.diagnose import Progress, print_diagnosis
+from realworthy.certification.rollouts.realities import TaskAttempts
+from realworthy.cli.diagnose import print_diagnosis
 from realworthy.diagnosis.diagnosis import (
     Alternative,
     Cause,
@@ -20,7 +21,9 @@ from realworthy.diagnosis.diagnosis import (
     Shares,
     Verdict,
 )
+from realworthy.diagnosis.task import weigh
 from realworthy.gap import measure
+from realworthy.progress import Progress, ignore
 from realworthy.recordings import Recording, Sidecar, save_recording
 from realworthy.twins import Twin, load_twin
 from tests.certification.golden import write_cartpole
@@ -118,14 +121,16 @@ class Fake:
         recordings: Sequence[Recording],
         *,
         before: Sequence[Recording] = (),
-        progress: Progress | None = None,
+        attempts: TaskAttempts | None = None,
+        progress: Progress = ignore,
     ) -> Diagnosis:
         self.twin = twin.name
         self.recordings, self.before = list(recordings), list(before)
-        assert progress is not None
         for done in (0.0, 0.3, 1.0):
             progress(done, "Trying signs")
-        return self.answer
+        if attempts is None:
+            return self.answer
+        return weigh(twin, self.answer, attempts)  # as the real one ends
 
 
 Answer = Callable[[Diagnosis], Fake]

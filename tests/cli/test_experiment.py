@@ -266,7 +266,6 @@ def test_a_person_must_agree_where_a_robot_is_real(
     robot = StandIn(load_reality(str(tmp_path / "mine.reality.yaml")))
     link = str(tmp_path / "link.xml")
     monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: robot)
-    monkeypatch.setattr(StandIn, "steps_time", False)
     wire = ("--robot", "udp://127.0.0.1:9", "--twin", link)
     told = run("experiment", "delay", *wire)
     assert "there is no terminal to ask" in told.err

@@ -112,13 +112,13 @@ def test_a_person_must_agree_to_each_motion(
 ):
     robot = StandIn(load_reality(str(tmp_path / "mine.reality.yaml")))
     monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: robot)
-    monkeypatch.setattr(StandIn, "steps_time", False)
-    told = run(*planted)
+    wire = [x.replace("sim:mine.reality.yaml", "udp://127.0.0.1:9") for x in planted]
+    told = run(*wire)
     assert "there is no terminal to ask" in told.err
     assert (told.status, told.files) == (2, ())
     monkeypatch.setattr("realworthy.cli.deploy.check_person", lambda: None)
     monkeypatch.setattr("realworthy.cli.deploy.ask", lambda question: False)
-    told = run(*planted)
+    told = run(*wire)
     assert (told.status, told.files) == (1, ())
     assert "the operator said no" in told.out
     assert robot.read().time == 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from realworthy.tour import ROBOTS
+from realworthy.tours import ROBOTS
 
 from .conftest import Run
 
@@ -58,12 +58,12 @@ def test_help_names_every_robot(run: Run):
 def test_a_stopped_tour_says_what_stays(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def stop(_robot: str, *, folder: Path, **_: object) -> None:
-        (folder / "recordings").mkdir(parents=True)
-        (folder / "motion.csv").write_text("time\n")
+    def stop(_robot: str, *, output: Path, **_: object) -> None:
+        (output / "recordings").mkdir(parents=True)
+        (output / "motion.csv").write_text("time\n")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("realworthy.tour.take_tour", stop)
+    monkeypatch.setattr("realworthy.tours.tour", stop)
     told = run("tour", "--output", "t")
     assert told.status == 130
     assert told.out == "t keeps motion.csv, recordings. You may remove it.\n"

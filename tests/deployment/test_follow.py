@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.excitation import find_limits, record_motion
+from realworthy.identification.excitation import find_limits, record
 from realworthy.realities import StandIn, load_reality
 from realworthy.recordings.motion import Motion
 from realworthy.robots.limits import Limits
@@ -30,7 +30,7 @@ def test_every_kind_of_drive_follows_a_motion(reality, joint, size, close):
     found = load_reality(reality)
     start = {"elbow_flex": 0.9}.get(joint, 0.0)
     motion = sway(joint, size, start=start)
-    done = record_motion(motion, StandIn(found), found.twin)
+    done = record(motion, StandIn(found), found.twin)
     assert done.reason == ""
     goal = motion.sample(StandIn(found).info.rate).position[:, 0]
     position = done.recording.signals[f"{joint}.position"]
@@ -52,7 +52,7 @@ def test_a_guard_stops_with_damping_says_why_and_keeps_the_recording():
         torque=np.array([1.5]),
     )
     robot = StandIn(found)
-    done = record_motion(sway("joint", 2.0), robot, found.twin, limits=limits)
+    done = record(sway("joint", 2.0), robot, found.twin, limits=limits)
     assert done.reason == "the limit of torque acted in 21% of the last 1 s"
     assert np.abs(done.recording.signals["joint.command"]).max() <= 1.5
     assert 2 <= len(done.recording.time) < 300
@@ -64,18 +64,18 @@ def test_a_motion_that_asks_for_too_much_is_refused_before_anything_moves():
     found = load_reality("arm_1_soft")
     robot = StandIn(found)
     with pytest.raises(RealworthyError, match=r"elbow_flex at 2\.90"):
-        record_motion(sway("elbow_flex", 2.0, start=0.9), robot, found.twin)
+        record(sway("elbow_flex", 2.0, start=0.9), robot, found.twin)
     assert robot.read().time == 0.0
     fast = Motion(np.array([0.0, 0.1]), ("joint",), np.array([[0.0], [5.0]]))
     pendulum = load_reality("pendulum_1_easy")
     with pytest.raises(RealworthyError, match="not safe"):
-        record_motion(fast, StandIn(pendulum), pendulum.twin)
+        record(fast, StandIn(pendulum), pendulum.twin)
 
 
 def test_a_robot_is_led_slowly_to_where_a_motion_begins():
     found = load_reality("arm_1_soft")
     motion = sway("elbow_flex", -0.3, start=0.5, seconds=1.5)
-    done = record_motion(motion, StandIn(found), found.twin)
+    done = record(motion, StandIn(found), found.twin)
     assert done.reason == ""
     assert done.recording.time[0] > 1.0  # the way there took time, unrecorded
     first = done.recording.signals["elbow_flex.position"][0]
@@ -85,4 +85,4 @@ def test_a_robot_is_led_slowly_to_where_a_motion_begins():
 def test_the_twin_of_another_robot_is_refused():
     found = load_reality("pendulum_1_easy")
     with pytest.raises(RealworthyError, match="has no joint 'arm'"):
-        record_motion(sway("arm", 0.5), StandIn(found), load_twin("servo_bench"))
+        record(sway("arm", 0.5), StandIn(found), load_twin("servo_bench"))

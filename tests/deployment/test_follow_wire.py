@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from realworthy.cli.robots import Opened
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.excitation import record_motion
+from realworthy.identification.excitation import record
+from realworthy.realities.stand_in import find_twin
 from realworthy.recordings import load_recording
 from realworthy.recordings.motion import Motion, save_motion
 from realworthy.robots import Mode
@@ -55,9 +55,7 @@ def test_a_robot_that_hangs_or_dies_gets_five_more_commands_at_most(
     process.robot.write = note
     after(2.5, lambda: process.send(blow))
     path = tmp_path / "recording.npz"
-    done = record_motion(
-        sway(), process.robot, load_twin("pendulum"), rate=25.0, output=path
-    )
+    done = record(sway(), process.robot, load_twin("pendulum"), rate=25.0, output=path)
     assert "ms old" in done.reason
     last = [row for row in rows if row == rows[-1]]
     assert len(last) <= 5
@@ -160,7 +158,7 @@ def test_a_name_from_the_network_is_no_path(tmp_path: Path):
     for name in (str(place), "../leg", "leg.xml", "menagerie:unitree_go2"):
         robot = Obedient(replace(INFO, name=name))
         with pytest.raises(RealworthyError, match="no built-in twin has that name"):
-            Opened(robot, None).find_twin("")
-        assert Opened(robot, None).find_twin("pendulum").name == "pendulum"
+            find_twin(robot, "")
+        assert find_twin(robot, "pendulum").name == "pendulum"
     robot = Obedient(replace(INFO, name="pendulum"))
-    assert Opened(robot, None).find_twin("").name == "pendulum"
+    assert find_twin(robot, "").name == "pendulum"

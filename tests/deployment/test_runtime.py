@@ -153,7 +153,7 @@ def test_a_fault_leads_back_to_the_first_stage(tmp_path: Path):
         tmp_path / "t",
         trials=4,
         staging=staging,
-        tell=told.append,
+        progress=lambda _, stage: told.append(stage),
     )
     shares = [t.speed_share for t in found.trials]
     outcomes = [t.outcome.value for t in found.trials]
@@ -372,6 +372,11 @@ def test_nobody_is_told_of_slow_trials_that_are_not(tmp_path: Path):
     plain = examples.contract("pendulum", ("joint",), "torque", limits={})
     policy = make_policy(tmp_path / "p", plain, lambda step, seen: 0.1)
     told: list[str] = []
-    ran = run(policy, StandIn(reality("pendulum")), tmp_path / "t", tell=told.append)
+    ran = run(
+        policy,
+        StandIn(reality("pendulum")),
+        tmp_path / "t",
+        progress=lambda _, stage: told.append(stage),
+    )
     assert any("joint: first trials do not slow it" in text for text in told)
     assert {trial.speed_share for trial in ran.trials} == {1.0}

@@ -24,8 +24,8 @@ from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.tables import apply_table, from_belief
 from realworthy.tasks.worlds import TaskWorlds
-from realworthy.tour import ROBOTS
-from realworthy.tour.hidden import hide, record_sines
+from realworthy.tours import ROBOTS
+from realworthy.tours.hidden import hide, record_sines
 from realworthy.twins import Twin, load_twin
 
 pytestmark = pytest.mark.slow

@@ -48,7 +48,9 @@ def test_runs_through_ray_are_the_runs_made_here(tmp_path: Path):
 def test_runs_have_folders_of_their_own(tmp_path: Path):
     seen = []
     found = train_many(
-        make_runs(), output=tmp_path, follow=lambda name, progress: seen.append(name)
+        make_runs(),
+        output=tmp_path,
+        progress=lambda _, stage: seen.append(stage.partition(":")[0]),
     )
     assert set(found) == {"seed_0", "seed_1"}
     assert set(seen) == set(found)

@@ -29,7 +29,6 @@ from realworthy.learning.presets import (
 from realworthy.learning.runs import BEST, LATEST, RunFolder
 from realworthy.learning.train import resume, train
 from realworthy.learning.training import (
-    Progress,
     Training,
     TrainSettings,
     choose_settings,
@@ -96,8 +95,8 @@ class Interrupted(Exception):
 def interrupt_after(updates: int):
     seen = []
 
-    def follow(progress: Progress) -> None:
-        seen.append(progress)
+    def follow(fraction: float, stage: str) -> None:
+        seen.append((fraction, stage))
         if len(seen) == updates:
             raise Interrupted
 
@@ -141,7 +140,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     asked = settings(5, ease_steps=ease_steps)
     whole = train(asked, output=tmp_path / "whole")
     with pytest.raises(Interrupted):
-        train(asked, output=tmp_path / "cut", follow=interrupt_after(2))
+        train(asked, output=tmp_path / "cut", progress=interrupt_after(2))
     kept = RunFolder(tmp_path / "cut").load(LATEST)
     assert kept["update_count"] == 2
     resumed = resume(tmp_path / "cut")
@@ -338,7 +337,7 @@ def test_a_resumed_run_looks_when_the_whole_one_would(tmp_path: Path, monkeypatc
     monkeypatch.setattr(practice, "_SHARE", 1e9)
     whole = train(settings(6), output=tmp_path / "whole")
     with pytest.raises(Interrupted):
-        train(settings(6), output=tmp_path / "cut", follow=interrupt_after(3))
+        train(settings(6), output=tmp_path / "cut", progress=interrupt_after(3))
     resumed = resume(tmp_path / "cut")
     assert [x.step_count for x in whole.looks] == [x.step_count for x in resumed.looks]
     assert len(whole.looks) == 6
@@ -359,7 +358,7 @@ def test_every_learner_is_kept_resumed_and_exported(
     whole = train(asked, output=tmp_path / "whole")
     assert whole.update_count == 3
     with pytest.raises(Interrupted):
-        train(asked, output=tmp_path / "cut", follow=interrupt_after(2))
+        train(asked, output=tmp_path / "cut", progress=interrupt_after(2))
     resumed = resume(tmp_path / "cut")
     first, second = (r.folder.load(LATEST)["learner"] for r in (whole, resumed))
     assert torch.equal(first["weights"], second["weights"])
@@ -486,7 +485,7 @@ def test_worlds_that_grow_are_resumed_as_they_were(
     asked = settings(6, grow=grow)
     whole = run("whole")
     with pytest.raises(Interrupted):
-        run("cut", follow=interrupt_after(3))
+        run("cut", progress=interrupt_after(3))
     resumed = resume(tmp_path / "cut", task=Short)
     check_equal(whole, resumed)
     states = [r.folder.load(LATEST)["growth"] for r in (whole, resumed)]

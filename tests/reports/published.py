@@ -20,10 +20,10 @@ from realworthy.recordings import save_recording
 from realworthy.reports import write_diagnosis
 from realworthy.reports.certificate.page import write_certificate
 from realworthy.reports.training.page import write_training
-from realworthy.tour.page import write_tour
-from realworthy.tour.robots import ROBOTS
-from realworthy.tour.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
-from realworthy.tour.ways import Way
+from realworthy.tours.page import write_tour
+from realworthy.tours.robots import ROBOTS
+from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.ways import Way
 
 from .certificates import make_failed, save_replay, to_share
 from .trainings import make_training

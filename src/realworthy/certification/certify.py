@@ -26,12 +26,14 @@ from realworthy.certification.examination.folder import (
     save_replay,
     write_ours,
 )
-from realworthy.certification.examination.parts import Examination, Follow, examine_all
+from realworthy.certification.examination.parts import Examination, examine_all
 from realworthy.certification.rollouts.episodes import play_condition
 from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite.condition import Condition
 from realworthy.certification.suite.suite import Suite, default_suite
 from realworthy.errors import RealworthyError, UnknownName
+from realworthy.policies import Policy
+from realworthy.progress import Progress, ignore
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.randomization import Randomization
@@ -69,14 +71,14 @@ class CertifySettings:
 
 
 def certify(
-    policy: Path | str,
+    policy: Policy | Path | str,
     *,
-    twin: Twin | str = "",
+    twin: Twin | Path | str = "",
     task: str = "",
     output: Path | str | None = None,
     settings: CertifySettings | None = None,
-    follow: Follow | None = None,
     overwrite: bool = False,
+    progress: Progress = ignore,
 ) -> Certificate:
     """Examines a policy; with `output`, a folder that keeps everything.
 
@@ -86,11 +88,13 @@ def certify(
     written.
     """
     settings = settings or CertifySettings()
+    policy = policy.path if isinstance(policy, Policy) else policy
+    twin = str(twin) if isinstance(twin, Path) else twin
     folder = None if output is None else Path(output)
     alone = nullcontext() if folder is None else artefacts.locked_folder(folder)
     inputs = (policy, settings.against or policy)
     with artefacts.protected(inputs), alone:
-        return _certify(policy, twin, task, folder, settings, follow, overwrite)
+        return _certify(policy, twin, task, folder, settings, progress, overwrite)
 
 
 def _certify(
@@ -99,7 +103,7 @@ def _certify(
     task: str,
     folder: Path | None,
     settings: CertifySettings,
-    follow: Follow | None,
+    progress: Progress,
     overwrite: bool,
 ) -> Certificate:
     began = time.perf_counter()
@@ -116,7 +120,7 @@ def _certify(
         kept,
         workers=_count_workers(settings, subject),
         with_ray=settings.ray,
-        follow=follow or _ignore,
+        progress=progress,
     )
     regression = None
     if settings.against is not None:
@@ -204,7 +208,3 @@ def _keep_replays(
             case = msgspec.structs.replace(case, replay=name)
         kept.append(case)
     return msgspec.structs.replace(certificate, failures=tuple(kept))
-
-
-def _ignore(_name: str, _done: float) -> None:
-    pass

@@ -99,7 +99,7 @@ class Certify:
                     task=self.task,
                     output=self.output,
                     settings=settings,
-                    follow=lambda name, done: show(done, name),
+                    progress=show,
                     overwrite=self.overwrite,
                 )
             trials = self._try_realities(found, realities)

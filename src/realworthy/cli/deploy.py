@@ -97,7 +97,7 @@ class Deploy:
             deploy,
         )
         from realworthy.policies import load_policy
-        from realworthy.robots.address import open_robot
+        from realworthy.robots.address import open_robot, parse_address
 
         inputs = parse_numbers(
             self.input, "--input", value="VALUE", example="goal.x=1.5"
@@ -117,7 +117,7 @@ class Deploy:
         )
         with json_file(self.json, overwrite=self.overwrite) as save:
             robot = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
-            asks = not self.yes and not robot.steps_time
+            asks = not self.yes and parse_address(self.robot).scheme != "sim"
             if asks:
                 check_person()
             found = deploy(
@@ -127,7 +127,7 @@ class Deploy:
                 settings=settings,
                 inputs=inputs,
                 confirm=ask if asks else None,
-                tell=say,
+                progress=lambda _, stage: say(stage),
                 overwrite=self.overwrite,
             )
             save(to_tree(found))

@@ -1,7 +1,7 @@
 """`realworthy diagnose`: why a twin and the robot behind some recordings differ."""
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from realworthy.recordings import Recording
     from realworthy.twins import Twin
 
-Progress = Callable[[float, str], None]
 _STOPPED = 128 + signal.SIGINT
 _BAR = 4
 """Columns of the bar of a share."""
@@ -77,6 +76,7 @@ class Diagnose:
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.printing import counted, emit_note
         from realworthy.cli.progress import following, waiting
+        from realworthy.diagnosis import diagnose
         from realworthy.twins import load_twin
 
         for path in (*self.recordings, *self.before):
@@ -88,16 +88,14 @@ class Diagnose:
                 recordings = self._load(self.recordings)
                 before = self._load(self.before) if self.before else []
                 attempts = self._load_task(twin)
-            from realworthy.diagnosis import diagnose
-
             with following("Diagnosing") as progress:
-                found = diagnose(twin, recordings, before=before, progress=progress)
-            if attempts is not None and not found.is_partial:
-                from realworthy.diagnosis.task import weigh
-
-                with following("Weighing causes") as progress:
-                    bare = twin.without_residual()
-                    found = weigh(bare, found, attempts, progress=progress)
+                found = diagnose(
+                    twin,
+                    recordings,
+                    before=before,
+                    attempts=attempts,
+                    progress=progress,
+                )
             fixed = self._fix(recordings, found)
             if self.report is not None:
                 from realworthy.reports import write_diagnosis
@@ -129,13 +127,9 @@ class Diagnose:
                 )
             return None
         check_readable(self.policy)
-        from realworthy.certification.rollouts.realities import TaskAttempts
-        from realworthy.certification.subject import build_subject
+        from realworthy.certification.rollouts.realities import load_attempts
 
-        bare = twin.without_residual()
-        subject = build_subject(self.policy, task=self.task, twin=bare)
-        subject.build_task()  # raises where the task does not fit the twin
-        return TaskAttempts(subject=subject)
+        return load_attempts(self.policy, task=self.task, twin=twin)
 
     def _fix(
         self, recordings: "Sequence[Recording]", found: "Diagnosis"

@@ -89,7 +89,7 @@ class Experiment:
         from realworthy.identification.excitation.limits import find_limits, stand
         from realworthy.identification.experiments.bench import plan_experiment
         from realworthy.realities.stand_in import find_twin
-        from realworthy.robots.address import open_robot
+        from realworthy.robots.address import open_robot, parse_address
 
         self._check_options()
         check_report(self.report, self.json, overwrite=self.overwrite)
@@ -105,7 +105,7 @@ class Experiment:
                 joint,
                 self._options(),
             )
-            asks = not self.yes and not robot.steps_time
+            asks = not self.yes and parse_address(self.robot).scheme != "sim"
             done = self._record(robot, plan, asks=asks)
             finding, reason = self._analyse(done, joint, twin)
             save(to_tree(self.experiment, joint, done, finding, reason, twin))

@@ -80,10 +80,10 @@ class Identify:
             Criterion,
             ExcitationSettings,
             LimitSettings,
-            identify_actively,
+            identify,
         )
         from realworthy.identification.excitation.subject import find_subject
-        from realworthy.robots.address import open_robot
+        from realworthy.robots.address import open_robot, parse_address
         from realworthy.twins import load_twin
         from realworthy.twins.files import SUFFIX
 
@@ -110,7 +110,7 @@ class Identify:
             names = subject.space.names
             wanted = dict(zip(names, map(float, subject.wanted), strict=True)) | asked
             robot = open_robot(self.robot, key=self.key, reset_stop=self.reset_stop)
-            asks = not self.yes and not robot.steps_time
+            asks = not self.yes and parse_address(self.robot).scheme != "sim"
             if asks:
                 check_person()
             say(
@@ -121,7 +121,7 @@ class Identify:
                 say("The robot must hang: its base is taken to stand still.")
             kept = _Kept(twin, self.output, wanted, overwrite=self.overwrite)
             try:
-                found = identify_actively(
+                found = identify(
                     twin,
                     robot,
                     names,

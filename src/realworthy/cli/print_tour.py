@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from realworthy.cli.printing import emit_note, emit_table, number
 
 if TYPE_CHECKING:
-    from realworthy.tour import Tour
+    from realworthy.tours import Tour
 
 
 def print_tour(tour: "Tour") -> None:

@@ -47,7 +47,7 @@ class Record:
         from realworthy.cli.printing import emit_note, say
         from realworthy.cli.progress import waiting
         from realworthy.deployment.trial_files import check_recording_free
-        from realworthy.identification.excitation import record_motion
+        from realworthy.identification.excitation import record
         from realworthy.realities.stand_in import find_twin
         from realworthy.recordings.motion import load_motion
         from realworthy.robots.address import open_robot
@@ -58,7 +58,7 @@ class Record:
         with json_file(self.json, overwrite=self.overwrite) as save:
             twin = find_twin(robot, self.twin)
             with waiting("Recording"):
-                done = record_motion(
+                done = record(
                     motion,
                     robot,
                     twin,

@@ -12,7 +12,7 @@ from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role
 from realworthy.cli.numbers import Seed
 
 if TYPE_CHECKING:
-    from realworthy.tour import Tour
+    from realworthy.tours import Tour
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class TourCommand:
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.print_tour import print_tour
-        from realworthy.tour import TourSettings, quick_tour, take_tour
+        from realworthy.tours import TourSettings, quick_tour, tour
 
         settings = TourSettings(seed=self.seed)
         if self.quick:
@@ -54,19 +54,19 @@ class TourCommand:
         check_report(self.report, self.json, overwrite=self.overwrite)
         page = self.report or folder / "report.html"
 
-        def write(tour: "Tour") -> None:
-            from realworthy.tour.page import write_tour
+        def write(taken: "Tour") -> None:
+            from realworthy.tours.page import write_tour
 
-            write_tour(tour, page, overwrite=self.overwrite)
+            write_tour(taken, page, overwrite=self.overwrite)
 
         with json_file(self.json, overwrite=self.overwrite) as save:
             with _saying_what_stays(folder):
-                found = take_tour(
+                found = tour(
                     self.robot,
-                    folder=folder,
+                    output=folder,
                     settings=replace(settings, with_wire=not self.no_wire),
-                    tell=_tell,
                     finish=write,
+                    progress=_print_finding,
                 )
             save(to_tree(found))
         print_tour(found)
@@ -89,12 +89,14 @@ def _list_names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
 
 
-def _tell(step: str, found: str) -> None:
+def _print_finding(_fraction: float, stage: str) -> None:
+    """`measure: The twin is off by …` as a line of a table."""
     from rich.text import Text
 
     from realworthy.cli.printing import emit
 
-    emit(Text.assemble((f"{step:>10}  ", "bold"), found))
+    step, _, finding = stage.partition(": ")
+    emit(Text.assemble((f"{step:>10}  ", "bold"), finding))
 
 
 def to_tree(tour: "Tour") -> dict[str, object]:

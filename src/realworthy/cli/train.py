@@ -22,10 +22,11 @@ from realworthy.cli.learner_options import parse_settings
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from realworthy.learning.learner import LearnerSettings
-    from realworthy.learning.training import Progress, Training, TrainSettings
+    from realworthy.learning.training import Training, TrainSettings
+    from realworthy.progress import Progress
     from realworthy.tasks.evaluate import Evaluation
     from realworthy.tasks.variety import Variety
 
@@ -183,20 +184,16 @@ class Train:
         first = self.seed or 0
         seeds = range(first, first + self.seeds)
         with following(self.task) as show, self._saying_what_is_kept():
-
-            def follow(progress: "Progress") -> None:
-                show(progress.done, describe(progress))
-
             if self.resume:
-                return [self._resume(seed, follow) for seed in seeds]
+                return [self._resume(seed, show) for seed in seeds]
             if self.seeds == 1:
                 settings = self._settings(first)
-                return [train(settings, output=self.output, follow=follow)]
+                return [train(settings, output=self.output, progress=show)]
             found = train_many(
                 {_name(seed): self._settings(seed) for seed in seeds},
                 output=self.output,
                 with_ray=self.ray,
-                follow=lambda name, progress: follow(progress),
+                progress=show,
             )
             return list(found.values())
 
@@ -216,7 +213,7 @@ class Train:
                 )
             raise
 
-    def _resume(self, seed: int, follow: "Callable[[Progress], None]") -> "Training":
+    def _resume(self, seed: int, show: "Progress") -> "Training":
         from realworthy.artefacts import is_vacant
         from realworthy.errors import RealworthyError
         from realworthy.learning.runs import RunFolder
@@ -227,7 +224,7 @@ class Train:
         folder = self.output if is_one else self.output / _name(seed)
         is_missing = not is_one and self.output.is_dir() and not folder.exists()
         if is_missing or (folder.is_dir() and is_vacant(folder)):  # killed at once
-            return train(self._settings(seed), output=folder, follow=follow)
+            return train(self._settings(seed), output=folder, progress=show)
         began = RunFolder(folder).read_settings(TrainSettings)
         if began.task != self.task:
             raise RealworthyError(
@@ -240,7 +237,7 @@ class Train:
             minutes=self.minutes,
             steps=self.steps,
             target=self.target,
-            follow=follow,
+            progress=show,
         )
 
     def _check_same(self, began: "TrainSettings", seed: int | None) -> None:
@@ -320,26 +317,6 @@ class Train:
 
 def _name(seed: int) -> str:
     return f"seed_{seed}"
-
-
-def describe(progress: "Progress") -> str:
-    """Where training stands, in a line that fits into a terminal."""
-    parts = [f"reward {progress.metrics.rollout.reward:.3g}"]
-    if progress.evaluation is not None:
-        parts.insert(0, f"success {progress.evaluation.least_success:.0%}")
-    parts.append(f"{_shorten(progress.steps_per_second)} steps/s")
-    if 0 < progress.done < 1:
-        left = progress.seconds * (1 - progress.done) / progress.done
-        parts.append(f"{int(left // 60)}:{int(left % 60):02d} left")
-    return " · ".join(parts)
-
-
-def _shorten(count: float) -> str:
-    """Two digits: 41 k, 3.1 M."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if count >= 0.995 * size:
-            return f"{count / size:.{1 if count < 9.95 * size else 0}f} {letter}"
-    return f"{count:.0f}"
 
 
 def to_tree(training: "Training") -> dict[str, object]:

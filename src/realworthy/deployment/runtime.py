@@ -42,10 +42,12 @@ from realworthy.deployment.trial_files import (
 )
 from realworthy.deployment.trial_log import TrialLog
 from realworthy.errors import RealworthyError
-from realworthy.policies import Pilot, Policy
+from realworthy.policies import Pilot, Policy, load_policy
+from realworthy.progress import Progress, ignore
 from realworthy.recordings import Sidecar
 from realworthy.recordings.journal import make_way
 from realworthy.robots import Robot
+from realworthy.robots.address import open_robot
 from realworthy.robots.clock import Clock
 
 Confirm = Callable[[str], bool]
@@ -101,29 +103,31 @@ class Deployment:
 
 
 def deploy(
-    policy: Policy,
-    robot: Robot,
-    folder: Path | str,
+    policy: Policy | Path | str,
+    robot: Robot | str,
+    output: Path | str = "trials",
     *,
     settings: DeploySettings | None = None,
     inputs: Mapping[str, float] | None = None,
     confirm: Confirm | None = None,
     clock: Clock | None = None,
     heartbeat: Callable[[], float] | None = None,
-    tell: Callable[[str], None] = lambda text: None,
     overwrite: bool = False,
+    progress: Progress = ignore,
 ) -> Deployment:
-    """Runs guarded trials; `folder` gets `trial_1.npz`, `trial_1.log.npz`, …
+    """Runs guarded trials; the folder `output` gets `trial_1.npz`, `trial_1.log.npz`, …
 
-    `confirm` asks a person before first trials; None goes on without asking, for tests
-    and stand-ins. `clock` is by default the machine's, or that of a stand-in in this
-    process. `heartbeat` says how long ago [s] the operator was last heard; None: nobody
-    has to be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are
-    raised again once the robot brakes and the trial is saved.
+    A policy is one, or its file; a robot is one, or its address. `confirm` asks a
+    person before first trials; None goes on without asking, for tests and stand-ins.
+    `clock` is by default the machine's, or that of a stand-in in this process.
+    `heartbeat` says how long ago [s] the operator was last heard; None: nobody has to
+    be. What happens is in `trial_1.journal` while it does; errors and Ctrl-C are raised
+    again once the robot brakes and the trial is saved.
     """
     settings = settings or DeploySettings()
-    folder = Path(folder)
+    folder = Path(output)
     _check(settings, folder, overwrite)
+    policy, robot = load_policy(policy), open_robot(robot)
     fingerprint = hashlib.sha256(policy.path.read_bytes()).hexdigest()
     pilot = Pilot(policy, robot.info)
     pilot.set_inputs(inputs or {})
@@ -141,10 +145,10 @@ def deploy(
         confirm=confirm,
         clock=clock,
         heartbeat=heartbeat,
-        tell=tell,
+        progress=progress,
         overwrite=overwrite,
     )
-    tell(SOFTWARE_STOP)
+    trials.tell(SOFTWARE_STOP)
     trials.warn_of_unlimited_speed()
     with locked_folder(folder), real_time(settings.real_time) as refused:
         if trials.check_robot():
@@ -179,13 +183,16 @@ class _Trials:
     confirm: Confirm | None
     clock: Clock | None
     heartbeat: Callable[[], float] | None
-    tell: Callable[[str], None]
+    progress: Progress
     overwrite: bool
     checks: list[PreflightCheck] = field(default_factory=list)
     results: list[TrialResult] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     declined: bool = False
     """Whether the operator has said no."""
+
+    def tell(self, stage: str) -> None:
+        self.progress(len(self.results) / self.settings.trials, stage)
 
     def warn_of_unlimited_speed(self) -> None:
         """Stages of speed mean nothing to a joint whose speed nothing limits."""

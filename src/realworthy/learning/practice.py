@@ -19,8 +19,9 @@ from realworthy.learning.growth import choose_growth
 from realworthy.learning.learner import BadWeights, Learner, Metrics
 from realworthy.learning.presets import Grow
 from realworthy.learning.runs import BEST, LATEST, RunFolder
-from realworthy.learning.training import Look, Progress, TrainSettings
+from realworthy.learning.training import Look, RunStatus, TrainSettings
 from realworthy.policies.measured_signals import check_measurable
+from realworthy.progress import Progress
 from realworthy.tasks.contract import list_measured
 from realworthy.tasks.evaluate import Evaluation, evaluate
 from realworthy.tasks.randomization import Randomization
@@ -39,7 +40,6 @@ _NARROW = 64
 """Neurons of a layer up to which a second thread costs more than it gives."""
 _KEEP = 60.0
 """[s] between checkpoints at most."""
-Follow = Callable[[Progress], None]
 
 
 class Practice:
@@ -79,7 +79,7 @@ class Practice:
         self._first_look: tuple[int, float] | None = None
         self._held_out: TaskWorlds | None = None
 
-    def learn(self, follow: Follow) -> None:
+    def learn(self, progress: Progress) -> None:
         """Until a bound is met; checkpoints on the way."""
         with contextlib.ExitStack() as stack:
             board = None
@@ -106,7 +106,8 @@ class Practice:
                     kept = time.perf_counter()
                 if board is not None:
                     board.write(self._list_metrics(metrics), self.step_count)
-                    follow(self._describe(metrics))
+                    status = self._describe(metrics)
+                    progress(status.done, status.to_words())
         if board is not None and board.problem:
             self.warnings.append(board.problem)
         self._keep()
@@ -351,14 +352,14 @@ class Practice:
         given = [*inputs, *task.action.names]
         check_measurable(task.terms, list_measured(self.worlds), given=given)
 
-    def _describe(self, metrics: Metrics) -> Progress:
+    def _describe(self, metrics: Metrics) -> RunStatus:
         s = self.settings
         shares = [0.0]
         if s.minutes is not None:
             shares.append(self.seconds / (60 * s.minutes))
         if s.steps is not None:
             shares.append(self.step_count / s.steps)
-        return Progress(
+        return RunStatus(
             done=min(1.0, max(shares)),
             seconds=self.seconds,
             step_count=self.step_count,

@@ -1,7 +1,9 @@
 """The folder of a run: settings, checkpoints, metrics and, in the end, a policy."""
 
 import importlib.metadata
+import itertools
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,16 @@ from realworthy.learning.learner import LearnerSettings
 SCHEMA = 2
 _TOOLS = ("mujoco", "numpy", "torch")
 LATEST, BEST = "latest.pt", "best.pt"
+
+
+def name_run(task: str) -> Path:
+    """The first of `runs/TASK`, `runs/TASK_2` … in which there is nothing yet."""
+    name = re.sub(r"\W+", "_", task.rpartition(":")[2])
+    for number in itertools.count(1):
+        path = Path("runs", name if number == 1 else f"{name}_{number}")
+        if not path.exists() or (path.is_dir() and is_vacant(path)):
+            return path
+    raise AssertionError("numbers do not end")
 
 
 class RunFolder:

@@ -1,13 +1,13 @@
 """Several runs: one after the other here, or side by side through Ray."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.learning.train import train
-from realworthy.learning.training import Progress, Training, TrainSettings
+from realworthy.learning.training import Training, TrainSettings
+from realworthy.progress import Progress, ignore, part
 
 
 def train_many(
@@ -15,22 +15,22 @@ def train_many(
     *,
     output: Path | str,
     with_ray: bool = False,
-    follow: Callable[[str, Progress], None] | None = None,
+    progress: Progress = ignore,
 ) -> dict[str, Training]:
     """Name → what came of each run, in folders of their names under `output`.
 
     `with_ray` hands them to the Ray cluster at `RAY_ADDRESS`, or to one on this
     machine; its machines must share the folder, and each run has one processor.
-    `follow` sees runs that are made here.
+    `progress` sees runs that are made here.
     """
     folder = Path(output)
     if with_ray:
         return _train_with_ray(runs, folder.absolute())
 
     found = {}
-    for name, settings in runs.items():
-        told = None if follow is None else partial(follow, name)
-        found[name] = train(settings, output=folder / name, follow=told)
+    for i, (name, settings) in enumerate(runs.items()):
+        own = part(progress, i / len(runs), (i + 1) / len(runs), prefix=f"{name}: ")
+        found[name] = train(settings, output=folder / name, progress=own)
     return found
 
 

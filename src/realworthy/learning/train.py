@@ -13,21 +13,21 @@ from realworthy.errors import RealworthyError
 from realworthy.learning.catalogue import name_learner
 from realworthy.learning.distributed import Team, join_team
 from realworthy.learning.judgement import conclude
-from realworthy.learning.practice import Follow, Practice
+from realworthy.learning.practice import Practice
 from realworthy.learning.presets import (
     PRESETS,
     apply_published,
     choose_randomization,
 )
-from realworthy.learning.runs import LATEST, RunFolder
+from realworthy.learning.runs import LATEST, RunFolder, name_run
 from realworthy.learning.surroundings import add_payload, put_on_terrain
 from realworthy.learning.training import (
-    Progress,
     Training,
     TrainOptions,
     TrainSettings,
     choose_settings,
 )
+from realworthy.progress import Progress, ignore
 from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.randomization import Randomization
@@ -39,13 +39,15 @@ def train(
     settings: TrainSettings | str,
     /,
     *,
-    output: Path | str,
+    output: Path | str | None = None,
     task: Callable[[], Task] | None = None,
     randomization: Randomization | None = None,
-    follow: Follow | None = None,
+    progress: Progress = ignore,
     **options: Unpack[TrainOptions],
 ) -> Training:
     """Trains into the folder `output`, and exports the best policy there.
+
+    Without `output` it is the first free one of `runs/TASK`, `runs/TASK_2` ….
 
     A task's name is trained as `realworthy train` does it: by the preset of the task
     and its learner, but for the `options` that are given (`TrainOptions`). Complete
@@ -64,14 +66,17 @@ def train(
         )
     settings.check()
     build, spread, remarks = _prepare(settings, task, randomization)
-    folder, team = RunFolder(output), join_team(settings.device)
+    team = join_team(settings.device)
+    if output is None:
+        output = team.share(lambda: name_run(settings.task))
+    folder = RunFolder(output)
     team.share(folder.check_free)
     with _alone(folder, team), _minding_memory(settings, folder):
         practice = Practice(build, folder, settings, spread, team, remarks)
         if settings.start_from:
             practice.start_from(RunFolder(settings.start_from))
         team.share(lambda: folder.begin(settings))  # what is refused leaves no folder
-        practice.learn(follow or _ignore)
+        practice.learn(progress)
         return team.share(lambda: conclude(practice))
 
 
@@ -83,7 +88,7 @@ def resume(
     target: float | None = None,
     task: Callable[[], Task] | None = None,
     randomization: Randomization | None = None,
-    follow: Follow | None = None,
+    progress: Progress = ignore,
 ) -> Training:
     """Goes on with the run in the folder `output` from its last checkpoint.
 
@@ -112,7 +117,7 @@ def resume(
         if settings != began:  # the same bounds again: it may lack its last files
             practice.check_unfinished()
             team.share(lambda: folder.change(settings))
-        practice.learn(follow or _ignore)
+        practice.learn(progress)
         return team.share(lambda: conclude(practice))
 
 
@@ -201,7 +206,3 @@ def _minding_memory(settings: TrainSettings, folder: RunFolder) -> Iterator[None
             f"'{settings.device}'.",
             hint=f"{hint}.",
         ) from error
-
-
-def _ignore(progress: Progress) -> None:
-    """Nobody is looking."""

@@ -159,7 +159,7 @@ def choose_settings(task: str, **options: Unpack[TrainOptions]) -> TrainSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
+class RunStatus:
     """Where training stands, after each update."""
 
     done: float
@@ -171,6 +171,17 @@ class Progress:
     metrics: Metrics
     evaluation: Evaluation | None
     """The newest look at the policy."""
+
+    def to_words(self) -> str:
+        """In a line that fits into a terminal."""
+        parts = [f"reward {self.metrics.rollout.reward:.3g}"]
+        if self.evaluation is not None:
+            parts.insert(0, f"success {self.evaluation.least_success:.0%}")
+        parts.append(f"{_shorten(self.steps_per_second)} steps/s")
+        if 0 < self.done < 1:
+            left = self.seconds * (1 - self.done) / self.done
+            parts.append(f"{int(left // 60)}:{int(left % 60):02d} left")
+        return " · ".join(parts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,3 +227,11 @@ class Training:
     added: tuple[str, ...] = ()
     """What the task added to the twin in simulation."""
     warnings: tuple[str, ...] = ()
+
+
+def _shorten(count: float) -> str:
+    """Two digits: 41 k, 3.1 M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= 0.995 * size:
+            return f"{count / size:.{1 if count < 9.95 * size else 0}f} {letter}"
+    return f"{count:.0f}"

@@ -12,6 +12,7 @@ mcap or rosbags only inside the functions that need them. No mujoco, no torch.
 """
 
 from realworthy.recordings.align import estimate_delay, merge
+from realworthy.recordings.convert import convert
 from realworthy.recordings.describe import (
     RecordingSummary,
     SignalSummary,
@@ -46,6 +47,7 @@ __all__ = [
     "SignalSummary",
     "Suspicion",
     "build_recording",
+    "convert",
     "cut_at_gaps",
     "distinct_names",
     "estimate_delay",

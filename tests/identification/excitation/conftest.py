@@ -8,7 +8,7 @@ from realworthy.identification import Problem, fit_least_squares
 from realworthy.identification.excitation import (
     Excitation,
     ExcitationSettings,
-    record_motion,
+    record,
 )
 from realworthy.realities import RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording, Sidecar, SignalNoise
@@ -42,7 +42,7 @@ def play_hidden_motion(file: Path, twin: Twin, motion: Motion, seed: int) -> Rec
     )
     robot = StandIn(make_reality("hidden", truth, folder=file.parent))
     sidecar = Sidecar(command_kind="position", noise=SignalNoise(position=SIGMA))
-    done = record_motion(motion, robot, twin, sidecar=sidecar)
+    done = record(motion, robot, twin, sidecar=sidecar)
     assert done.reason == ""
     return done.recording
 

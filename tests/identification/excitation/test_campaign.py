@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.excitation import Status, identify_actively
+from realworthy.identification.excitation import Status, identify
 from realworthy.realities import RealityFile, RealityNoise, StandIn, make_reality
 from realworthy.twins import Twin
 
@@ -29,9 +29,7 @@ def test_what_was_asked_for_is_reached_and_true(joint: Twin, joint_file: Path):
     wanted = {"joint.kp": 0.4, "joint.coulomb_friction": 0.003}
     settings = quick(generations=1)
     settings.first_count = 3
-    found = identify_actively(
-        joint, hide(joint_file, 1), FIVE, sd=wanted, settings=settings
-    )
+    found = identify(joint, hide(joint_file, 1), FIVE, sd=wanted, settings=settings)
     assert found.status is Status.REACHED
     assert found.to_words().startswith("reached, with ")
     assert found.fit is not None
@@ -49,9 +47,7 @@ def test_what_no_motion_can_show_is_said_before_the_robot_moves(
     name = "link.centre_of_mass.y"
     settings = quick(generations=1)
     settings.first_count = 2
-    found = identify_actively(
-        joint, robot, (*FIVE, name), sd={name: 0.001}, settings=settings
-    )
+    found = identify(joint, robot, (*FIVE, name), sd={name: 0.001}, settings=settings)
     assert found.status is Status.UNREACHABLE
     assert found.to_words() == (
         f"unreachable: these recordings cannot show {name} because nothing that these "
@@ -63,7 +59,7 @@ def test_what_no_motion_can_show_is_said_before_the_robot_moves(
 
 def test_a_loop_without_a_wish_is_refused(joint: Twin, joint_file: Path):
     with pytest.raises(RealworthyError, match="No standard deviation was asked for"):
-        identify_actively(joint, hide(joint_file, 3), FIVE, sd={})
+        identify(joint, hide(joint_file, 3), FIVE, sd={})
 
 
 @pytest.mark.slow
@@ -71,13 +67,13 @@ def test_more_recordings_are_made_until_a_demanding_wish_is_met(
     joint: Twin, joint_file: Path
 ):
     settings = quick(generations=3)
-    first = identify_actively(
+    first = identify(
         joint, hide(joint_file, 4), FIVE, sd={"joint.kp": 1.0}, settings=settings
     )
     assert first.fit is not None
     assert len(first.recordings) == 1
     wanted = {"joint.damping": 0.6 * first.fit.sd["joint.damping"]}
-    found = identify_actively(
+    found = identify(
         joint, hide(joint_file, 4), FIVE, sd=wanted, rounds=6, settings=settings
     )
     assert found.status is Status.REACHED
@@ -91,7 +87,7 @@ def test_more_recordings_are_made_until_a_demanding_wish_is_met(
 def test_a_wish_beyond_all_rounds_is_given_up_with_a_count(
     joint: Twin, joint_file: Path
 ):
-    found = identify_actively(
+    found = identify(
         joint,
         hide(joint_file, 5),
         FIVE,

@@ -1,10 +1,9 @@
 """The parts of an examination: run here, in other processes, or through Ray; kept."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from realworthy.certification.certificate.results import (
     CellResult,
@@ -21,9 +20,7 @@ from realworthy.certification.limits.worst_case import examine_worst
 from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite.suite import Suite
 from realworthy.errors import RealworthyError
-
-Follow: TypeAlias = Callable[[str, float], None]
-"""Name of the part that ended, and the share of all that is done."""
+from realworthy.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +84,7 @@ def examine_all(
     *,
     workers: int,
     with_ray: bool,
-    follow: Follow,
+    progress: Progress,
 ) -> SuiteResults:
     """Every answer, those that are kept already among them."""
     parts = examination.list_parts()
@@ -98,7 +95,7 @@ def examine_all(
         kept.keep(part, result)
         found[part] = result
         left = sum(one is None for one in found.values())
-        follow(part.name(examination.suite), 1 - left / len(found))
+        progress(1 - left / len(found), part.name(examination.suite))
     results = list(found.values())
     return SuiteResults(
         cells=tuple(r for r in results if isinstance(r, CellResult)),

@@ -14,8 +14,10 @@ from realworthy.certification.rollouts.disturbed_link import DisturbedLink
 from realworthy.certification.rollouts.episodes import Rollouts, play
 from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite.condition import Condition
+from realworthy.policies import Policy
 from realworthy.realities import Reality, RealityNoise
 from realworthy.tasks.reality import build_real_worlds
+from realworthy.twins import Twin, load_twin
 
 EPISODES = 100
 
@@ -104,3 +106,22 @@ class TaskAttempts:
         """(count,) 1 for success, 0 for failure or where physics blew up."""
         found = play_reality(self.subject, reality, self.count, seed=seed)
         return np.where(found.invalid, 0.0, found.success).astype(np.float64)
+
+
+def load_attempts(
+    policy: Policy | Path | str,
+    *,
+    task: str = "",
+    twin: Twin | Path | str = "",
+    count: int = 100,
+) -> TaskAttempts:
+    """A policy at a task, by default its own, on a twin, by default its own.
+
+    For `diagnose`, which then says what each cause of a gap costs it. Raises where the
+    task does not fit the twin. A residual of the twin is left out, as there.
+    """
+    path = policy.path if isinstance(policy, Policy) else policy
+    bare = load_twin(twin).without_residual() if twin else ""
+    subject = build_subject(path, task=task, twin=bare)
+    subject.build_task()
+    return TaskAttempts(subject=subject, count=count)

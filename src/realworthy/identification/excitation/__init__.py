@@ -2,7 +2,7 @@
 
 Here live Fourier motions within limits, their rehearsal in worlds of the twin, the
 information that a recording of them would hold, the search for the most telling one
-(`excite`), and the loop fit → design → record → refit (`identify_actively`).
+(`excite`), and the loop fit → design → record → refit (`identify`).
 
 Here does not live what plays a motion on a robot (`deployment.follow`). May import what
 `identification` may.
@@ -12,12 +12,12 @@ from realworthy.identification.excitation.campaign import (
     Campaign,
     Round,
     Status,
-    identify_actively,
+    identify,
 )
 from realworthy.identification.excitation.excite import Excitation, excite
 from realworthy.identification.excitation.information import Criterion, Forecast
 from realworthy.identification.excitation.limits import LimitSettings, find_limits
-from realworthy.identification.excitation.record import record_motion
+from realworthy.identification.excitation.record import record
 from realworthy.identification.excitation.subject import ExcitationSettings
 
 __all__ = [
@@ -31,6 +31,6 @@ __all__ = [
     "Status",
     "excite",
     "find_limits",
-    "identify_actively",
-    "record_motion",
+    "identify",
+    "record",
 ]

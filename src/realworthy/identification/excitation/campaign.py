@@ -14,7 +14,7 @@ from realworthy.gap.noise import estimate_noise
 from realworthy.identification.excitation.excite import Excitation, excite
 from realworthy.identification.excitation.information import Criterion
 from realworthy.identification.excitation.limits import LimitSettings
-from realworthy.identification.excitation.record import record_motion
+from realworthy.identification.excitation.record import record
 from realworthy.identification.excitation.subject import (
     ExcitationSettings,
     ExcitationSubject,
@@ -99,7 +99,7 @@ Agree = Callable[[int, Excitation], bool]
 """Asks a person whether the robot may play the motion of a round, counted from 1."""
 
 
-def identify_actively(
+def identify(
     twin: Twin | str | Path,
     robot: Robot | str,
     parameters: Sequence[str] | None = None,
@@ -179,9 +179,7 @@ def identify_actively(
         wish = f"round {number + 1}: recording, for {', '.join(open_)}"
         progress((number + 0.5) / rounds, wish)
         output = None if folder is None else folder / f"round_{number + 1}.npz"
-        followed = record_motion(
-            found.motion, robot, twin, output=output, overwrite=overwrite
-        )
+        followed = record(found.motion, robot, twin, output=output, overwrite=overwrite)
         excitations.append(found)
         braked += followed.braked
         if followed.reason:

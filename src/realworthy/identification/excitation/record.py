@@ -24,7 +24,7 @@ _BRAKING = 10.0
 states one; also that of a design (`limits.tighten`)."""
 
 
-def record_motion(
+def record(
     motion: Motion | Path | str,
     robot: Robot | str,
     twin: Twin | Path | str | None = None,

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from realworthy.artefacts import plain
 from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.policies import Policy
-from realworthy.recordings import Recording, load_recording
+from realworthy.recordings import load_recordings
+from realworthy.recordings.load import Recordings
 from realworthy.reports.view.session import Session, build_session
 from realworthy.twins import Twin, load_twin
 
@@ -207,10 +208,10 @@ class _Rate:
 
 
 def view(
-    twin: Twin | str,
+    twin: Twin | Path | str,
+    recordings: Recordings = (),
     *,
     policy: Policy | Path | str | None = None,
-    recordings: Sequence[Recording | Path | str] = (),
     task: str | None = None,
     host: str = LOOPBACK,
     port: int | None = None,
@@ -222,8 +223,9 @@ def view(
     was measured. Whoever reaches `host` can watch and drag; by default that is this
     machine alone.
     """
-    twin = load_twin(twin) if isinstance(twin, str) else twin
-    loaded = [r if isinstance(r, Recording) else load_recording(r) for r in recordings]
+    twin = load_twin(twin)
+    is_none = isinstance(recordings, Sequence) and not recordings
+    loaded = [] if is_none else load_recordings(recordings)
     session = build_session(twin, policy=policy, recordings=loaded, task=task)
     if host not in HERE:
         warnings.warn(

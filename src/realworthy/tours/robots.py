@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.realities import RealityNoise
-from realworthy.tour.onlookers import Onlooker, moves_as_told, reaches, stands_upright
+from realworthy.tours.onlookers import Onlooker, moves_as_told, reaches, stands_upright
 
 
 @dataclass(frozen=True, slots=True)

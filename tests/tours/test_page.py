@@ -8,11 +8,11 @@ from realworthy.gap import measure
 from realworthy.realities import RealityFile, make_reality
 from realworthy.recordings import save_recording
 from realworthy.reports.elements.numbers import PageTable
-from realworthy.tour import ROBOTS
-from realworthy.tour.hidden import record_sines
-from realworthy.tour.page import TourView
-from realworthy.tour.tour import Tour
-from realworthy.tour.trials import RealTrials
+from realworthy.tours import ROBOTS
+from realworthy.tours.hidden import record_sines
+from realworthy.tours.page import TourView
+from realworthy.tours.tour import Tour
+from realworthy.tours.trials import RealTrials
 from realworthy.twins import load_twin, save_twin
 
 

@@ -5,10 +5,10 @@ the story from the first recording to the last trial. Every step is a public com
 its own room; here do not live methods. May import everything but `cli`.
 """
 
-from realworthy.tour.robots import ROBOTS, TourRobot
-from realworthy.tour.run import take_tour, try_way
-from realworthy.tour.settings import TourSettings, quick_tour
-from realworthy.tour.tour import Tour, TourVerdict
+from realworthy.tours.robots import ROBOTS, TourRobot
+from realworthy.tours.run import tour, try_way
+from realworthy.tours.settings import TourSettings, quick_tour
+from realworthy.tours.tour import Tour, TourVerdict
 
 __all__ = [
     "ROBOTS",
@@ -17,6 +17,6 @@ __all__ = [
     "TourSettings",
     "TourVerdict",
     "quick_tour",
-    "take_tour",
+    "tour",
     "try_way",
 ]

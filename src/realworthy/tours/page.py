@@ -17,8 +17,8 @@ from realworthy.reports.elements.page import Page, Tone, write_page
 from realworthy.reports.elements.wording import describe_cause
 from realworthy.reports.measure.view import GapView
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tour.tour import PolicyResult, Tour, TourVerdict
-from realworthy.tour.ways import Way
+from realworthy.tours.tour import PolicyResult, Tour, TourVerdict
+from realworthy.tours.ways import Way
 from realworthy.twins import load_twin
 
 _WORDS = {

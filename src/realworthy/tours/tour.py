@@ -6,9 +6,9 @@ from pathlib import Path
 
 from realworthy.certification.certificate.certificate import Certificate
 from realworthy.certification.certificate.results import Share
-from realworthy.tour.robots import TourRobot
-from realworthy.tour.trials import RealTrials
-from realworthy.tour.ways import Way
+from realworthy.tours.robots import TourRobot
+from realworthy.tours.trials import RealTrials
+from realworthy.tours.ways import Way
 
 
 class TourVerdict(enum.StrEnum):

@@ -8,17 +8,17 @@ import pytest
 from realworthy.certification.certificate.results import to_share
 from realworthy.cli.tour import to_tree
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.tour import (
+from realworthy.tours import (
     ROBOTS,
     Tour,
     TourSettings,
     TourVerdict,
     quick_tour,
-    take_tour,
+    tour,
 )
-from realworthy.tour.run import tour_suite
-from realworthy.tour.tour import PolicyResult
-from realworthy.tour.ways import Way, choose_worlds
+from realworthy.tours.run import tour_suite
+from realworthy.tours.tour import PolicyResult
+from realworthy.tours.ways import Way, choose_worlds
 from realworthy.twins import load_twin
 
 
@@ -42,18 +42,18 @@ def fare(way: Way, successes: int) -> PolicyResult:
     ],
 )
 def test_a_difference_is_claimed_where_intervals_part(nominal, calibrated, verdict):
-    tour = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path())
-    tour.fared = (fare(Way.NOMINAL, nominal), fare(Way.CALIBRATED, calibrated))
-    assert tour.verdict is verdict
-    parts = "do not overlap" in tour.verdict.sentence
+    taken = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path())
+    taken.fared = (fare(Way.NOMINAL, nominal), fare(Way.CALIBRATED, calibrated))
+    assert taken.verdict is verdict
+    parts = "do not overlap" in taken.verdict.sentence
     assert parts is (verdict is not TourVerdict.UNSURE)
 
 
 def test_a_quick_tour_judges_nothing():
-    tour = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path(), note="quick")
-    tour.fared = (fare(Way.NOMINAL, 100), fare(Way.CALIBRATED, 190))
-    assert tour.verdict is TourVerdict.UNJUDGED
-    assert "overlap" not in tour.verdict.sentence
+    taken = Tour(robot=ROBOTS["pendulum"], seed=0, folder=Path(), note="quick")
+    taken.fared = (fare(Way.NOMINAL, 100), fare(Way.CALIBRATED, 190))
+    assert taken.verdict is TourVerdict.UNJUDGED
+    assert "overlap" not in taken.verdict.sentence
 
 
 def test_the_gap_is_what_simulation_promised_too_much():
@@ -72,10 +72,10 @@ def test_ways_differ_in_what_they_draw():
 
 def test_another_robot_or_a_used_folder_is_refused(tmp_path: Path):
     with pytest.raises(UnknownName, match="pendulum"):
-        take_tour("unicycle", folder=tmp_path / "new")
+        tour("unicycle", output=tmp_path / "new")
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(RealworthyError, match=r"not empty.\n.*or remove this one"):
-        take_tour("pendulum", folder=tmp_path)
+        tour("pendulum", output=tmp_path)
 
 
 def test_certificates_of_a_tour_hear_another_engine():
@@ -91,34 +91,34 @@ def test_only_a_quick_tour_says_that_it_is_one():
 @pytest.mark.slow
 def test_a_quick_tour_ends_on_a_page(tmp_path: Path):
     """Policies that learned next to nothing; every step of the loop is real."""
-    from realworthy.tour.page import write_tour
+    from realworthy.tours.page import write_tour
 
     told: list[str] = []
-    tour = take_tour(
+    taken = tour(
         "pendulum",
-        folder=tmp_path / "t",
+        output=tmp_path / "t",
         settings=quick_tour(),
-        tell=lambda step, _: told.append(step),
+        progress=lambda _, stage: told.append(stage.partition(":")[0]),
     )
     assert {"record", "measure", "excite", "calibrate", "train", "deploy"} <= {*told}
-    assert [each.way for each in tour.fared] == list(Way)
-    assert tour.gap_after < 0.05 * tour.gap_before
-    assert tour.gap_again is not None
-    assert tour.gap_again < 0.5 * tour.gap_before
-    for one in tour.estimates:
-        if one.name in tour.truth:
+    assert [each.way for each in taken.fared] == list(Way)
+    assert taken.gap_after < 0.05 * taken.gap_before
+    assert taken.gap_again is not None
+    assert taken.gap_again < 0.5 * taken.gap_before
+    for one in taken.estimates:
+        if one.name in taken.truth:
             assert abs(one.mean - one.truth) < 4 * one.sd + 0.05 * abs(one.truth)
-    assert all(each.trials is not None for each in tour.fared)
-    tree = to_tree(tour)
-    assert tree["truth"] == tour.truth
+    assert all(each.trials is not None for each in taken.fared)
+    tree = to_tree(taken)
+    assert tree["truth"] == taken.truth
     page = tmp_path / "page.html"
-    write_tour(tour, page)
+    write_tour(taken, page)
     text = page.read_text()
     assert "What was hidden" in text
-    assert tour.note.startswith("A quick tour")
-    assert tour.note in text
-    assert len(tour.list_unseen()) == 2
-    assert set(tour.processor) == set(tour.seconds)
-    assert tour.processor["train"] > 1.0
+    assert taken.note.startswith("A quick tour")
+    assert taken.note in text
+    assert len(taken.list_unseen()) == 2
+    assert set(taken.processor) == set(taken.seconds)
+    assert taken.processor["train"] > 1.0
     assert page.stat().st_size < 6e6
     json.dumps(tree["seconds"])

@@ -31,20 +31,21 @@ from realworthy.diagnosis.search import SearchSettings
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.gap import measure
 from realworthy.identification import calibrate
-from realworthy.identification.excitation import record_motion
+from realworthy.identification.excitation import record
 from realworthy.identification.excitation.excite import excite
 from realworthy.identification.excitation.subject import ExcitationSettings
+from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion
 from realworthy.reports.elements.units import find_units, join_units
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tour.hidden import hide, record_sines
-from realworthy.tour.robots import ROBOTS, TourRobot
-from realworthy.tour.settings import TourSettings
-from realworthy.tour.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
-from realworthy.tour.trials import RealTrials, WireTrials, wait_for
-from realworthy.tour.ways import Way, train_way
+from realworthy.tours.hidden import hide, record_sines
+from realworthy.tours.robots import ROBOTS, TourRobot
+from realworthy.tours.settings import TourSettings
+from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.trials import RealTrials, WireTrials, wait_for
+from realworthy.tours.ways import Way, train_way
 from realworthy.twins import load_twin, save_twin
 
 _LEAST = 1.0
@@ -65,25 +66,29 @@ _UNFINISHED = ".unfinished"
 """The file in a tour's folder that says so: a tour cannot go on, and must not block."""
 _ELSEWHERE = 17
 """From a tour's seed to that of the episodes on the robot."""
-Tell = Callable[[str, str], None]
-"""The command of a step, and what it found."""
+_STAGES = 11
+"""Lines that every tour tells."""
+_ON_THE_WIRE = 4
+"""And with trials in real time."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def take_tour(
+def tour(
     robot: str = "pendulum",
     *,
-    folder: Path,
+    output: Path | str | None = None,
     settings: TourSettings | None = None,
-    tell: Tell | None = None,
     finish: Callable[[Tour], None] | None = None,
+    progress: Progress = ignore,
 ) -> Tour:
-    """Once around the loop; `folder` keeps every file that a step makes.
+    """Once around the loop; the folder `output` keeps every file that a step makes.
 
-    What a tour that was killed or stopped has left there is moved to `<folder>.1`.
-    `finish` is the last step, such as writing a page.
+    By default it is `tour_ROBOT_SEED`. What a tour that was killed or stopped has left
+    there is moved to `<folder>.1`. `finish` is the last step, such as writing a page.
     """
+    settings = settings or TourSettings()
+    folder = Path(output or f"tour_{robot}_{settings.seed}")
     if robot not in ROBOTS:
         hint = "All: realworthy tour --help"
         raise UnknownName("robot", robot, ROBOTS, owner="The tour", hint=hint)
@@ -92,13 +97,10 @@ def take_tour(
         _unfinished(folder),
         start_processes(len(Way), hint=hint, nice=_NICE) as pool,
     ):
-        story = _Story(
-            ROBOTS[robot], folder, settings or TourSettings(), pool, tell or _ignore
-        )
-        tour = story.tell_it()
+        taken = _Story(ROBOTS[robot], folder, settings, pool, progress).tell_it()
         if finish is not None:
-            finish(tour)
-    return tour
+            finish(taken)
+    return taken
 
 
 @contextmanager
@@ -127,7 +129,7 @@ def try_way(
     Only what decides them is done: no diagnosis, no certificate, no trials.
     """
     make_folder(folder)
-    story = _Story(ROBOTS[robot], folder, settings, None, _ignore)
+    story = _Story(ROBOTS[robot], folder, settings, None, ignore)
     if way is Way.CALIBRATED:
         recordings, unseen = story.meet()
         story.calibrate(recordings, unseen)
@@ -160,7 +162,7 @@ class _Story:
         folder: Path,
         settings: TourSettings,
         pool: ProcessPoolExecutor | None,
-        tell: Tell,
+        progress: Progress,
     ) -> None:
         self.robot = replace(
             robot,
@@ -168,7 +170,8 @@ class _Story:
             seconds=settings.trial_share * robot.seconds,
         )
         self.folder, self.settings, self.seed = folder, settings, settings.seed
-        self.pool, self.tell = pool, tell
+        self.pool, self.progress = pool, progress
+        self._told = 0
         self.tour = Tour(robot=robot, seed=self.seed, folder=folder, note=settings.note)
         self.twin = load_twin(TASKS[robot.task].twin)
         self.calibrated = folder / "calibrated.twin.yaml"
@@ -197,6 +200,13 @@ class _Story:
         self._measure_again(trials)
         self.tour.truth = dict(self._reality.file.parameters)
         return self.tour
+
+    def tell(self, step: str, finding: str) -> None:
+        """A line that says what a step has found."""
+        self._told += 1
+        total = _STAGES + (self.robot.limits is not None)
+        total += _ON_THE_WIRE * self.settings.with_wire
+        self.progress(min(1.0, self._told / total), f"{step}: {finding}")
 
     def _ask(
         self, step: str, work: Callable[P, T], *args: P.args, **more: P.kwargs
@@ -276,7 +286,7 @@ class _Story:
         )
         found = excite(self.twin, settings=settings, limits=self.robot.limits)
         save_motion(found.motion, self.folder / "motion.csv")
-        done = record_motion(found.motion, StandIn(self._reality), self.twin)
+        done = record(found.motion, StandIn(self._reality), self.twin)
         self._tick("excite")
         lasted = done.recording.duration
         self._keep([done.recording], "excited")
@@ -433,7 +443,3 @@ def tour_suite(realities: int) -> Suite:
     """MuJoCo and SAPIEN, stress, and the limits where there are realities to try."""
     coverage = Coverage(realities=realities, scales=(1.0,)) if realities else None
     return msgspec.structs.replace(quick_suite(), name="tour", coverage=coverage)
-
-
-def _ignore(_step: str, _found: str) -> None:
-    pass

@@ -6,7 +6,7 @@ from realworthy.deployment import play
 from realworthy.parameters.draws import Draws
 from realworthy.realities import Reality, RealityFile, StandIn, make_reality
 from realworthy.recordings import Recording
-from realworthy.tour.robots import TourRobot
+from realworthy.tours.robots import TourRobot
 from realworthy.twins import Twin, bind
 
 _FADE = 0.5

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from realworthy.gap import measure
-from realworthy.tour.hidden import draw_truth, hide, record_sines
-from realworthy.tour.robots import ROBOTS
+from realworthy.tours.hidden import draw_truth, hide, record_sines
+from realworthy.tours.robots import ROBOTS
 from realworthy.twins import load_twin
 
 

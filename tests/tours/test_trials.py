@@ -11,9 +11,9 @@ import pytest
 from realworthy.errors import RealworthyError
 from realworthy.realities import RealityFile, save_reality
 from realworthy.recordings import Recording
-from realworthy.tour import trials
-from realworthy.tour.robots import TourRobot
-from realworthy.tour.trials import WireTrials, wait_for
+from realworthy.tours import trials
+from realworthy.tours.robots import TourRobot
+from realworthy.tours.trials import WireTrials, wait_for
 from tests.certification.golden import write_drive
 
 FORWARD = {"goal.forward": 0.12, "goal.turn": 0.0}

@@ -18,7 +18,7 @@ from realworthy.deployment.session import TrialOutcome
 from realworthy.deployment.state_machine import Phase
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
-from realworthy.tour.robots import TourRobot
+from realworthy.tours.robots import TourRobot
 
 _START = 20.0
 """[s] until a stand-in must have said where it listens."""
