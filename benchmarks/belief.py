@@ -20,7 +20,7 @@ import numpy as np
 
 from realworthy.deployment import play
 from realworthy.gap.intervals import compute_mean_bootstrap
-from realworthy.identification.calibrate import calibrate
+from realworthy.identification.calibration.calibrate import calibrate
 from realworthy.learning.presets import find_preset
 from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings

@@ -25,9 +25,9 @@ import numpy as np
 
 from realworthy.gap.intervals import Interval, compute_block_bootstrap
 from realworthy.gap.measure import Gap, measure
-from realworthy.identification.ahead import AHEAD, predict_each
-from realworthy.identification.calibrate import calibrate
-from realworthy.identification.calibration import Calibration
+from realworthy.identification.calibration.calibrate import calibrate
+from realworthy.identification.calibration.result import Calibration
+from realworthy.identification.validation.held_out import AHEAD, predict_each
 from realworthy.recordings import Recording, load_recordings
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin

@@ -46,10 +46,10 @@ from realworthy.identification.excitation import (
 )
 from realworthy.identification.excitation.limits import stand
 from realworthy.identification.experiments import (
-    Bench,
     DelaySettings,
     FrictionCurveSettings,
     InertiaSettings,
+    JointBench,
     record_delay,
     record_friction_curve,
     record_holds,
@@ -234,7 +234,7 @@ def run_experiment(robot: Robot, twin: str, folder: Path) -> str:
     """Every experiment that its drives allow; all must leave it within limits."""
     limits = find_limits(stand(load_twin(twin)))
     kind, joint = robot.info.command_kind, robot.info.commands[0].partition(".")[0]
-    bench = Bench(limits=limits, output=folder / "recording.npz")
+    bench = JointBench(limits=limits, output=folder / "recording.npz")
     if kind == "torque":
         weak = 0.2 * float(limits.torque[0])
         pulses = InertiaSettings(torques=(weak,), repeats=4)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from realworthy.identification import Method
-from realworthy.identification.calibrate import calibrate
+from realworthy.identification.calibration.calibrate import calibrate
 from realworthy.twins import load_twin
 from tests.identification.conftest import (
     FIVE,

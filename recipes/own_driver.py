@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from realworthy.identification.experiments import (
-    Bench,
     DelaySettings,
+    JointBench,
     measure_delay,
     record_delay,
 )
@@ -162,7 +162,7 @@ def main(repeats: int) -> None:
     print(f"{sum(c.kept for c in checks)} of {len(checks)} promises kept")
 
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(limits=LIMITS, output=Path(folder) / "steps.csv")
+        bench = JointBench(limits=LIMITS, output=Path(folder) / "steps.csv")
         steps = DelaySettings(sizes=(0.2, 0.4), hold=0.4, repeats=repeats)
         robot = Desk(Bus())
         record_delay(robot, "pan", steps, bench)

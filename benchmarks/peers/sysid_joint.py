@@ -22,7 +22,7 @@ from mujoco import sysid
 from scipy.signal import lfilter
 
 from realworthy.identification import Problem
-from realworthy.identification.least_squares import fit_least_squares
+from realworthy.identification.solver.least_squares import fit_least_squares
 from realworthy.recordings import Recording, Sidecar
 from realworthy.twins import Twin
 

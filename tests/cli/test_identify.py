@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_the_robot_braked_and_what_was_learnt(
     monkeypatch.setattr(robot, "connect", begin)
     monkeypatch.setattr(robot, "wait", stop)
     monkeypatch.setattr("realworthy.robots.address.open_robot", lambda *_, **__: robot)
-    loop = "realworthy.identification.excitation.loop._is_met"
+    loop = "realworthy.identification.excitation.campaign._is_met"
     monkeypatch.setattr(loop, lambda *_: False)
     told = run(*planted)
     assert told.status == 130

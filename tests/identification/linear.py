@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.squares import Evaluated, SumOfSquares
+from realworthy.identification.problem.coordinates import FitCoordinates
+from realworthy.identification.problem.residuals import Residuals, SumOfSquares
 from realworthy.parameters import Binding, Parameter, ParameterSpace
 
 Floats = NDArray[np.float64]
@@ -31,18 +31,18 @@ class Linear(SumOfSquares):
         """(pieces, rows, d), (pieces, rows, k), (pieces, rows)."""
         self.a, self.b, self.y = a, b, y
         pieces, rows, d = a.shape
-        self.coordinates = Coordinates(make_space(d, **ends))
+        self.coordinates = FitCoordinates(make_space(d, **ends))
         self.start_count = b.shape[2]
         self.runs = [slice(p * rows, (p + 1) * rows) for p in range(pieces)]
         self.series = self.runs
         self.labels = np.zeros(pieces * rows, dtype=np.intp)
 
-    def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Evaluated:
+    def residuals(self, z: ArrayLike, starts: Floats | None = None) -> Residuals:
         z = np.atleast_2d(np.asarray(z, dtype=np.float64))
         r = np.einsum("pti,ni->npt", self.a, z) - self.y
         if starts is not None:
             r = r + np.einsum("ptk,npk->npt", self.b, starts)
-        return Evaluated(r.reshape(len(z), -1), np.zeros(len(z), dtype=bool))
+        return Residuals(r.reshape(len(z), -1), np.zeros(len(z), dtype=bool))
 
 
 def make_linear(

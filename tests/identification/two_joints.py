@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from realworthy.identification import Problem
-from realworthy.identification.apart import Servo, find_servos
+from realworthy.identification.problem.joint_by_joint import (
+    PositionServo,
+    find_position_servos,
+)
 from realworthy.recordings import Recording
 from realworthy.simulators import MujocoCpu
 from realworthy.simulators.rollout import record
@@ -80,8 +83,8 @@ def pose(twin: Twin, recordings: list[Recording], names: Sequence[str]) -> Probl
     )
 
 
-def find(twin: Twin) -> tuple[Servo, ...]:
+def find(twin: Twin) -> tuple[PositionServo, ...]:
     """The arm's two servos."""
-    servos = find_servos(twin, JOINTS)
+    servos = find_position_servos(twin, JOINTS)
     assert servos is not None
     return servos

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from realworthy.identification.calibrate import calibrate
+from realworthy.identification.calibration.calibrate import calibrate
 from realworthy.learning.growth import AtOnce, Automatic, BySuccess, Growth
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset

@@ -9,7 +9,7 @@ import pytest
 
 from realworthy.deployment import play
 from realworthy.errors import BadFile, RealworthyError
-from realworthy.identification.calibrate import calibrate
+from realworthy.identification.calibration.calibrate import calibrate
 from realworthy.realities import RealityFile, StandIn, load_reality
 from realworthy.realities.effects import Drag
 from realworthy.realities.reality import make_reality

@@ -22,7 +22,7 @@ from realworthy.cli.arguments import (
 from realworthy.cli.numbers import AnyCount, Seconds
 
 if TYPE_CHECKING:
-    from realworthy.identification.calibration import Calibration
+    from realworthy.identification.calibration.result import Calibration
     from realworthy.identification.networks import ResidualAddition
     from realworthy.recordings import Recording
     from realworthy.twins import Twin
@@ -79,10 +79,13 @@ class Calibrate:
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.printing import emit_note
         from realworthy.cli.progress import following, waiting
-        from realworthy.identification.calibrate import CalibrateSettings, calibrate
-        from realworthy.identification.calibration import Outcome
-        from realworthy.identification.methods import check_budget, find_method
+        from realworthy.identification.calibration.calibrate import (
+            CalibrateSettings,
+            calibrate,
+        )
         from realworthy.identification.networks import add_residual, check_enough
+        from realworthy.identification.solver.methods import check_budget, find_method
+        from realworthy.identification.validation.held_out import CalibrationOutcome
         from realworthy.twins import load_twin, save_twin
 
         check_budget(find_method(self.method), self.evaluations)
@@ -115,7 +118,7 @@ class Calibrate:
                     keep=kept,
                     progress=progress,
                 )
-            is_kept = found.outcome is not Outcome.NOT_BETTER
+            is_kept = found.outcome is not CalibrationOutcome.NOT_BETTER
             learned = None
             if is_kept and self.residual:
                 with waiting("Learning what the twin lacks"):
@@ -163,12 +166,12 @@ class Calibrate:
 
 def list_unsure(found: "Calibration") -> tuple[str, ...]:
     """Numbers that were fitted and are not identified."""
-    from realworthy.identification.verdicts import Verdict
+    from realworthy.identification.identifiability.verdicts import ParameterVerdict
 
     return tuple(
         e.name
         for e in found.estimates
-        if e.is_fitted and e.verdict is not Verdict.IDENTIFIED
+        if e.is_fitted and e.verdict is not ParameterVerdict.IDENTIFIED
     )
 
 
@@ -193,7 +196,7 @@ def check_output(path: Path) -> None:
 
 def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
     """What programs may rely on: `parameters`, `heldout`, `seconds`, `twin`."""
-    from realworthy.identification.judging import find_strange
+    from realworthy.identification.validation.held_out import find_outlying
 
     return {
         "twin": None if path is None else str(path),
@@ -216,7 +219,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "heldout": {
             "position_rmse": found.after,
             "position_rmse_before": found.before,
-            "strange": [error.recording for error in find_strange(found.errors)],
+            "strange": [error.recording for error in find_outlying(found.errors)],
             "by_time": found.is_by_time,
             "recordings": found.errors,
         },

@@ -181,7 +181,7 @@ class Experiment:
         from realworthy.cli.progress import waiting
         from realworthy.deployment import GuardStop
         from realworthy.deployment.trial_files import check_recording_free
-        from realworthy.identification.experiments import Bench
+        from realworthy.identification.experiments import JointBench
         from realworthy.identification.experiments.bench import record_experiment
 
         outputs = self._outputs(plan.joint)
@@ -199,7 +199,9 @@ class Experiment:
                 wish = f"Hang the load of {self.torques[k]:g} N·m on {plan.joint}."
             if (asks or loads) and not ask(f"{wish} Go on?"):
                 return Done(tuple(files), tuple(recordings), "the operator said no")
-            bench = Bench(limits=plan.limits, output=output, overwrite=self.overwrite)
+            bench = JointBench(
+                limits=plan.limits, output=output, overwrite=self.overwrite
+            )
             try:
                 with waiting("Recording"):
                     recordings.append(record_experiment(robot, plan, bench))

@@ -159,12 +159,14 @@ class _Kept:
 
     def keep(self, done: "Round") -> None:
         from realworthy.cli.printing import say
-        from realworthy.identification.origin import describe_origin
+        from realworthy.identification.calibration.provenance import describe_provenance
         from realworthy.twins import save_twin
 
         seconds = sum(recording.duration for recording in done.recordings)
-        origin = describe_origin(
-            self._twin, done.recordings, f"{done.number} rounds on a robot"
+        origin = describe_provenance(
+            self._twin,
+            done.recordings,
+            notes=f"{done.number} rounds on a robot",
         )
         twin = replace(done.twin, provenance=origin)
         overwrite = self._overwrite or self.is_written

@@ -9,63 +9,80 @@ Here do not live measures of the gap that need no fit (`gap`) and the reasons fo
 torch in `networks/train.py` alone, and `mujoco` only through `simulators` and `twins`.
 """
 
-from realworthy.identification.base import BaseParameters, Combination, find_base
-from realworthy.identification.baselines import (
+from realworthy.identification.calibration.calibrate import CalibrateSettings, calibrate
+from realworthy.identification.calibration.parameter_choice import choose_parameters
+from realworthy.identification.calibration.result import Calibration, ParameterEstimate
+from realworthy.identification.identifiability.analysis import check_identifiability
+from realworthy.identification.identifiability.base_parameters import (
+    BaseParameters,
+    Combination,
+    find_base,
+)
+from realworthy.identification.identifiability.verdicts import (
+    Identifiability,
+    ParameterFinding,
+    ParameterVerdict,
+)
+from realworthy.identification.problem.problem import Problem
+from realworthy.identification.solver.candidate_search import (
+    EvolutionSettings,
     LbfgsSettings,
     RandomSettings,
+    fit_cmaes,
     fit_lbfgs,
     fit_random,
 )
-from realworthy.identification.calibrate import CalibrateSettings, calibrate
-from realworthy.identification.calibration import Calibration, Estimate, Outcome
-from realworthy.identification.choice import choose_parameters
-from realworthy.identification.evolution import EvolutionSettings, fit_cmaes
-from realworthy.identification.fit import Fit
-from realworthy.identification.frictions import FRICTIONS, describe_drive, frictions
-from realworthy.identification.identifiability import check_identifiability
-from realworthy.identification.least_squares import fit_least_squares
-from realworthy.identification.levenberg import Ending, LeastSquaresSettings
-from realworthy.identification.methods import Method
-from realworthy.identification.problem import Problem
-from realworthy.identification.resampling import bootstrap
-from realworthy.identification.structure import (
+from realworthy.identification.solver.fit import Fit
+from realworthy.identification.solver.least_squares import fit_least_squares
+from realworthy.identification.solver.levenberg_marquardt import (
+    Ending,
+    LeastSquaresSettings,
+)
+from realworthy.identification.solver.methods import Method
+from realworthy.identification.validation.cross_validation import (
+    CrossValidation,
+    ValidationFold,
+    cross_validate,
+    validate,
+)
+from realworthy.identification.validation.friction_models import (
+    FRICTIONS,
+    describe_drive,
+    frictions,
+)
+from realworthy.identification.validation.held_out import CalibrationOutcome
+from realworthy.identification.validation.resampling import bootstrap
+from realworthy.identification.validation.structures import (
     Contender,
     Selection,
     Structure,
     select_structure,
 )
-from realworthy.identification.validation import (
-    CrossValidation,
-    Fold,
-    cross_validate,
-    validate,
-)
-from realworthy.identification.verdicts import Finding, Identifiability, Verdict
 
 __all__ = [
     "FRICTIONS",
     "BaseParameters",
     "CalibrateSettings",
     "Calibration",
+    "CalibrationOutcome",
     "Combination",
     "Contender",
     "CrossValidation",
     "Ending",
-    "Estimate",
     "EvolutionSettings",
-    "Finding",
     "Fit",
-    "Fold",
     "Identifiability",
     "LbfgsSettings",
     "LeastSquaresSettings",
     "Method",
-    "Outcome",
+    "ParameterEstimate",
+    "ParameterFinding",
+    "ParameterVerdict",
     "Problem",
     "RandomSettings",
     "Selection",
     "Structure",
-    "Verdict",
+    "ValidationFold",
     "bootstrap",
     "calibrate",
     "check_identifiability",

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from realworthy.gap import Gap
 from realworthy.gap.measure import measure_recording
-from realworthy.identification.calibration import Calibration, Outcome
-from realworthy.identification.methods import to_words
-from realworthy.identification.weighing import describe_correlations
+from realworthy.identification.calibration.estimates import describe_correlations
+from realworthy.identification.calibration.result import Calibration
+from realworthy.identification.solver.methods import to_words
+from realworthy.identification.validation.held_out import CalibrationOutcome
 from realworthy.parameters import GaussianBelief
 from realworthy.reports.elements.numbers import Number, PageTable, Tile
 from realworthy.reports.elements.page import Page, Tone, write_page
@@ -16,15 +17,15 @@ from realworthy.reports.measure.view import GapView
 
 _DRAWN = 4
 """Held-out recordings that are drawn, the worst first."""
-_TONES: dict[Outcome, Tone] = {
-    Outcome.IMPROVED: "good",
-    Outcome.ALREADY_RIGHT: "good",
-    Outcome.NOT_BETTER: "bad",
+_TONES: dict[CalibrationOutcome, Tone] = {
+    CalibrationOutcome.IMPROVED: "good",
+    CalibrationOutcome.ALREADY_RIGHT: "good",
+    CalibrationOutcome.NOT_BETTER: "bad",
 }
 _VERDICTS = {
-    Outcome.IMPROVED: "Better on what it has not seen",
-    Outcome.ALREADY_RIGHT: "It was right already",
-    Outcome.NOT_BETTER: "No better: the twin was not written",
+    CalibrationOutcome.IMPROVED: "Better on what it has not seen",
+    CalibrationOutcome.ALREADY_RIGHT: "It was right already",
+    CalibrationOutcome.NOT_BETTER: "No better: the twin was not written",
 }
 
 

@@ -33,7 +33,7 @@ from realworthy.gap import measure
 from realworthy.identification import calibrate
 from realworthy.identification.excitation import record
 from realworthy.identification.excitation.excite import excite
-from realworthy.identification.excitation.settings import ExcitationSettings
+from realworthy.identification.excitation.subject import ExcitationSettings
 from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording

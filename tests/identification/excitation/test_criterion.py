@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from realworthy.identification.excitation.criterion import (
+from realworthy.identification.excitation.information import (
     Criterion,
     choose_mix,
     compute_score,

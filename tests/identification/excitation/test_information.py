@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from realworthy.identification import Problem, check_identifiability
-from realworthy.identification.differences import differentiate
 from realworthy.identification.excitation.information import (
     colour_roughly,
     forecast,
     split_information,
 )
+from realworthy.identification.solver.jacobian import differentiate
 from realworthy.recordings import Recording
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import Twin, bind, load_twin

@@ -4,7 +4,7 @@ import pytest
 
 from realworthy.errors import UnknownParameter
 from realworthy.identification.networks import PhysicalSettings, cut, fit_physical
-from realworthy.identification.networks.numbers import replace_numbers
+from realworthy.identification.networks.physical import replace_numbers
 
 from .drives import BENCH, PLAIN, record
 

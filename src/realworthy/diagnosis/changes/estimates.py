@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from realworthy.diagnosis.changes.scatter import Family, Pattern
 from realworthy.identification import (
     LeastSquaresSettings,
+    ParameterVerdict,
     Problem,
-    Verdict,
     check_identifiability,
     fit_least_squares,
 )
-from realworthy.identification.coordinates import Coordinates
-from realworthy.identification.least_squares import estimate_covariance, to_prior
-from realworthy.identification.levenberg import minimise
+from realworthy.identification.problem.coordinates import FitCoordinates
+from realworthy.identification.solver.least_squares import estimate_covariance, to_prior
+from realworthy.identification.solver.levenberg_marquardt import minimise
 from realworthy.parameters import GaussianBelief, Parameter, ParameterSpace
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
@@ -144,7 +144,7 @@ def _choose_seen(twin: Twin, recordings: Sequence[Recording]) -> ParameterSpace:
     space = twin.space.select(list_candidates(twin, recordings))
     problem = _pose(twin, recordings, space)
     found = check_identifiability(problem, noise_factor=_UNSEEN)
-    unseen = found.named(Verdict.NOT_EXCITED)
+    unseen = found.named(ParameterVerdict.NOT_EXCITED)
     return space.without(unseen)
 
 
@@ -197,7 +197,7 @@ def _gather(
     space: ParameterSpace, fits: Sequence[_Own], before_count: int, cut: bool
 ) -> Estimates:
     z = np.array([fit.z for fit in fits])
-    scale = Coordinates(space).scale
+    scale = FitCoordinates(space).scale
     known = sorted(
         (fit.covariance for fit in fits[:before_count]),
         key=lambda covariance: float(np.sum(np.diag(covariance) / scale**2)),

@@ -8,18 +8,17 @@ Here does not live what plays a motion on a robot (`deployment.follow`). May imp
 `identification` may.
 """
 
-from realworthy.identification.excitation.criterion import Criterion
-from realworthy.identification.excitation.excite import Excitation, excite
-from realworthy.identification.excitation.information import Forecast
-from realworthy.identification.excitation.limits import LimitSettings, find_limits
-from realworthy.identification.excitation.loop import (
+from realworthy.identification.excitation.campaign import (
     Campaign,
     Round,
     Status,
     identify,
 )
+from realworthy.identification.excitation.excite import Excitation, excite
+from realworthy.identification.excitation.information import Criterion, Forecast
+from realworthy.identification.excitation.limits import LimitSettings, find_limits
 from realworthy.identification.excitation.record import record
-from realworthy.identification.excitation.settings import ExcitationSettings
+from realworthy.identification.excitation.subject import ExcitationSettings
 
 __all__ = [
     "Campaign",

@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from realworthy.artefacts import check_free
 from realworthy.errors import RealworthyError
-from realworthy.identification.coordinates import Coordinates
 from realworthy.identification.excitation.design import Designer
 from realworthy.identification.excitation.information import Forecast, forecast
 from realworthy.identification.excitation.limits import LimitSettings
-from realworthy.identification.excitation.rehearsal import Peaks, Rehearsal, Stage
-from realworthy.identification.excitation.settings import ExcitationSettings
-from realworthy.identification.excitation.shapes import find_excess, hold_back
-from realworthy.identification.excitation.subject import Subject, find_subject
-from realworthy.identification.problem import Problem
+from realworthy.identification.excitation.motion_family import find_excess, hold_back
+from realworthy.identification.excitation.rehearsal import (
+    Peaks,
+    Rehearsal,
+    RehearsalStage,
+)
+from realworthy.identification.excitation.subject import (
+    ExcitationSettings,
+    ExcitationSubject,
+    find_subject,
+)
+from realworthy.identification.problem.coordinates import FitCoordinates
+from realworthy.identification.problem.problem import Problem
 from realworthy.parameters import ParameterSpace
 from realworthy.progress import Progress, ignore
 from realworthy.recordings.motion import Motion, Reference, check_name, save_motion
@@ -30,7 +37,7 @@ _TRIES = 60
 """Times that a motion is made smaller until all limits hold."""
 _UNSEEN = 1.05
 """Room within limits that is kept for draws of e that were not rehearsed."""
-_CLOSER = 1.1
+_CLEARANCE_RATIO = 1.1
 """By what a joint that brings parts too close goes too far."""
 
 
@@ -59,7 +66,7 @@ class Excitation:
     clearance: float
     """[m] smallest distance between parts in them, at most the one asked for."""
     limits: Limits = field(repr=False)
-    subject: Subject = field(repr=False)
+    subject: ExcitationSubject = field(repr=False)
     information: Floats = field(repr=False)
     """(d, d) about z, of a recording of this motion alone."""
     scores: tuple[float, ...] = field(repr=False)
@@ -129,7 +136,9 @@ def finish(
     """
     began = time.perf_counter() if began is None else began
     subject, settings = designer.subject, designer.settings
-    stage = Stage(subject.twin, subject.space, subject.joints, rate=subject.rate)
+    stage = RehearsalStage(
+        subject.twin, subject.space, subject.joints, rate=subject.rate
+    )
     e = subject.sample_widely(settings.check_count, seed=settings.seed + 1)
     reference, played = _settle(designer, stage, reference, e)
     motion = Motion(reference.time, subject.joints, reference.position)
@@ -139,7 +148,7 @@ def finish(
         subject.space,
         noise=settings.noise,
     )
-    z = Coordinates(subject.space).to_z(e[0])
+    z = FitCoordinates(subject.space).to_z(e[0])
     forecasts, information = forecast(problem, z, subject.wanted, known=known)
     return Excitation(
         motion=motion,
@@ -156,7 +165,7 @@ def finish(
 
 
 def _settle(
-    designer: Designer, stage: Stage, reference: Reference, e: Floats
+    designer: Designer, stage: RehearsalStage, reference: Reference, e: Floats
 ) -> tuple[Reference, Rehearsal]:
     """The motion, made smaller until all limits hold in all worlds; and the proof."""
     subject, fine = designer.subject, False
@@ -172,7 +181,7 @@ def _settle(
         if distance[closest] < subject.clearance:
             culprit = designer.clearance.find_culprit(poses[closest], subject.home)
             at = slice(None) if culprit is None else culprit
-            excess[at] = np.maximum(excess[at], _CLOSER)
+            excess[at] = np.maximum(excess[at], _CLEARANCE_RATIO)
         worst = subject.joints[int(np.argmax(excess))]
         if (excess > 1).any():
             scale = scale * hold_back(excess)
@@ -204,7 +213,7 @@ def _poses(played: Rehearsal) -> Floats:
     return played.position.reshape(-1, played.position.shape[-1])
 
 
-def _list_peaks(peaks: Peaks, subject: Subject) -> tuple[JointPeaks, ...]:
+def _list_peaks(peaks: Peaks, subject: ExcitationSubject) -> tuple[JointPeaks, ...]:
     return tuple(
         JointPeaks(
             joint=joint,

@@ -1,22 +1,83 @@
-"""What motions would tell of e: information split by motion and by joint.
+"""How good a motion is, by the information that it gives about e.
+
+What motions would tell of e: information split by motion and by joint.
 
 It is computed by the very residuals that a fit makes small: rehearsed motions are taken
 for recordings, and a `Problem` of them is differentiated.
 """
 
+import enum
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.identification.covariance import eliminate_starts
-from realworthy.identification.differences import Colouring, Jacobian, differentiate
-from realworthy.identification.least_squares import to_prior
-from realworthy.identification.linearised import begin
-from realworthy.identification.problem import Problem
+from realworthy.identification.problem.problem import Problem
+from realworthy.identification.problem.residuals import evaluate_at
+from realworthy.identification.solver.covariance import eliminate_starts
+from realworthy.identification.solver.jacobian import Colouring, Jacobian, differentiate
+from realworthy.identification.solver.least_squares import to_prior
 
 Floats = NDArray[np.float64]
-_OWN = 0.4
+_NO_INFORMATION = 1e-12
+
+
+class Criterion(enum.StrEnum):
+    """What an excitation makes large; all in units of the wanted sd."""
+
+    D = "d"
+    """log det F: all numbers alike, by ratio."""
+    A = "a"
+    """−log tr F⁻¹: the sum of variances, so the worst-known numbers most."""
+    E = "e"
+    """log λ_min: the worst-known direction alone."""
+
+
+def compute_score(information: Floats, criterion: Criterion) -> float:
+    """Of a (d, d) information in units of the wanted sd; larger is better.
+
+    Half of it, negated, is the log of a typical sd: D by geometric mean, A by root mean
+    square, E by the worst direction.
+    """
+    values = np.maximum(np.linalg.eigvalsh(information), _NO_INFORMATION)
+    if criterion is Criterion.D:
+        return float(np.mean(np.log(values)))
+    if criterion is Criterion.A:
+        return -float(np.log(np.mean(1 / values)))
+    return float(np.log(values[0]))
+
+
+def choose_mix(parts: Floats, known: Floats, criterion: Criterion) -> NDArray[np.intp]:
+    """(joints,) from which candidate each joint should take its motion.
+
+    `parts` is (samples, candidates, joints, d, d): the information in each joint's own
+    rows; `known` (d, d) is added to their sum. Joints are chosen in turn until nothing
+    improves, from candidate 0.
+    """
+    candidate_count, joint_count = parts.shape[1:3]
+    chosen = np.zeros(joint_count, dtype=np.intp)
+    total = known + parts[:, 0].sum(axis=1)
+
+    def score(information: Floats) -> float:
+        scores = [compute_score(one, criterion) for one in information]
+        return float(np.mean(scores))
+
+    best, improved = score(total), True
+    while improved:
+        improved = False
+        for j in range(joint_count):
+            for c in range(candidate_count):
+                if c == chosen[j]:
+                    continue
+                tried = total - parts[:, chosen[j], j] + parts[:, c, j]
+                value = score(tried)
+                if value > best + 1e-9:
+                    best, total, improved = value, tried, True
+                    chosen[j] = c
+    return chosen
+
+
+_OWN_SHARE = 0.4
 """Share of a column's length on a joint from which it counts as moving that joint."""
 
 
@@ -30,7 +91,7 @@ def colour_roughly(problem: Problem, jacobian: Jacobian) -> Colouring:
     count = int(problem.labels.max()) + 1
     parts = [columns[problem.labels == label] for label in range(count)]
     power = np.stack([np.sum(part**2, axis=0) for part in parts], axis=1)
-    touched = power > _OWN**2 * np.maximum(power.max(1, keepdims=True), 1e-12)
+    touched = power > _OWN_SHARE**2 * np.maximum(power.max(1, keepdims=True), 1e-12)
     colours = np.zeros(len(touched), dtype=np.intp)
     taken: list[NDArray[np.bool_]] = []
     for i, own in enumerate(touched):
@@ -111,7 +172,7 @@ class Forecast:
 
     def to_reason(self) -> str:
         """Why it would stay unknown."""
-        if self.response < _NO_EFFECT:
+        if self.response < _MIN_RESPONSE:
             return "nothing that these motions do depends on it"
         if self.sd_alone > self.wanted:
             more = (self.sd_alone / self.wanted) ** 2
@@ -125,9 +186,9 @@ class Forecast:
         return f"it would take {more:.2g} times the data"
 
 
-_NO_EFFECT = 1e-2
+_MIN_RESPONSE = 1e-2
 """Noise sd that positions move in all; less is nothing."""
-_TOGETHER = 0.9
+_PARTNER_CORRELATION = 0.9
 
 
 def forecast(
@@ -139,7 +200,7 @@ def forecast(
     from elsewhere. As a fit without a belief has, a wide prior keeps it finite.
     """
     bounds, space = problem.coordinates, problem.space
-    starts = begin(problem, z).starts
+    starts = evaluate_at(problem, z).starts
     many = len(problem.pieces) > len(problem.tracks)
     jacobian = differentiate(problem, z, starts, by_start=many)
     response = eliminate_starts(jacobian.by_z, jacobian.by_start, problem.runs)
@@ -164,7 +225,8 @@ def forecast(
             wanted=float(wanted[i]),
             response=float(size[i]),
             partners=tuple(
-                space.names[j] for j in np.flatnonzero(together[i] > _TOGETHER)
+                space.names[j]
+                for j in np.flatnonzero(together[i] > _PARTNER_CORRELATION)
             ),
         )
         for i, parameter in enumerate(space)

@@ -64,7 +64,7 @@ class Rehearsal:
         )
 
 
-class Stage:
+class RehearsalStage:
     """Worlds of a twin in which motions are rehearsed, each with an e of its own."""
 
     def __init__(

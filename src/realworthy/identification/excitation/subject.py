@@ -1,4 +1,7 @@
-"""What an excitation is about: a twin, the numbers wanted, and where it may move."""
+"""How a motion is designed.
+
+What an excitation is about: a twin, the numbers wanted, and where it may move.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.coordinates import Coordinates
+from realworthy.identification.excitation.information import Criterion
 from realworthy.identification.excitation.limits import (
     LimitSettings,
     check_joints,
@@ -16,23 +19,68 @@ from realworthy.identification.excitation.limits import (
     stand,
     tighten,
 )
+from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.parameters import ParameterSpace
 from realworthy.robots.limits import Limits
 from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, slots=True)
+class ExcitationSettings:
+    """How a motion is designed."""
+
+    seconds: float = 20.0
+    criterion: Criterion = Criterion.D
+    noise: float = 1e-3
+    """[rad] sd of measured positions, white."""
+    period: float = 10.0
+    """[s] after which the motion repeats itself; at most `seconds`."""
+    harmonic_count: int = 8
+    highest_frequency: float = 3.0
+    """[Hz]; faster motions shake what is flexible."""
+    fade: float = 1.0
+    """[s] from rest to full motion, and back."""
+    first_count: int | None = None
+    """Random motions to begin with; None: six, and more where few joints move."""
+    child_count: int | None = None
+    """New motions in each generation, beside the mixture; None: four, or more."""
+    generation_count: int = 8
+    sample_count: int = 2
+    """Draws of e over which the criterion is averaged, the likeliest among them."""
+    check_count: int = 8
+    """Draws of e with which the limits of the result are checked."""
+    coarse: int = 4
+    """Time steps of the search over the twin's; the result is checked with its own."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.seconds <= 600:
+            raise RealworthyError(
+                f"A motion of {self.seconds:g} s cannot be designed.",
+                hint="Choose from 1 to 600 s.",
+            )
+        if not 0 < self.noise < np.inf:
+            raise RealworthyError(f"noise is {self.noise:g} rad; it must be above 0.")
+        for name in ("first_count", "generation_count", "sample_count", "check_count"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise RealworthyError(f"{name} is {value}; it must be 1 or more.")
+
+
 _KINDS = ("armature", "damping", "coulomb_friction", "kp", "resistance")
 """What a drive is usually wrong about and a motion can tell."""
 _GAINS = ("kp", "kd", "torque_constant", "gear")
-_MANY, _RARE = 1024, 0.005
+_WIDE_DRAWS, _RARE_SHARE = 1024, 0.005
 """Draws by which the ends of a belief are found, and the share beyond each end."""
 _TOLERANCE = 0.1
 """Share of a number's size that its sd may have where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Subject:
+class ExcitationSubject:
     """A twin as it will be excited."""
 
     twin: Twin
@@ -78,7 +126,9 @@ class Subject:
         """
         e = self.sample(count, seed=seed)
         low, high = np.quantile(
-            self.sample(_MANY, seed=seed + 1), [_RARE, 1 - _RARE], axis=0
+            self.sample(_WIDE_DRAWS, seed=seed + 1),
+            [_RARE_SHARE, 1 - _RARE_SHARE],
+            axis=0,
         )
         gains = np.array([p.kind in _GAINS for p in self.space])
         corners = [
@@ -99,7 +149,7 @@ def find_subject(
     joints: Sequence[str] | None = None,
     limits: LimitSettings | None = None,
     rate: float | None = None,
-) -> Subject:
+) -> ExcitationSubject:
     """Checks what was asked for, and finds limits; raises for what does not exist."""
     settings = limits or LimitSettings()
     floats, twin = twin.base is not None, stand(twin)
@@ -115,7 +165,7 @@ def find_subject(
             f"{timestep:g} s.",
             hint=f"Choose from 1 to {1 / timestep:g} Hz.",
         )
-    return Subject(
+    return ExcitationSubject(
         twin=twin,
         space=space,
         joints=moved,
@@ -169,7 +219,7 @@ def _usual(twin: Twin, layout: Layout, joints: Sequence[str]) -> list[str]:
 
 
 def _find_wanted(space: ParameterSpace, sd: Mapping[str, float]) -> Floats:
-    bounds = Coordinates(space)
+    bounds = FitCoordinates(space)
     wanted = bounds.tolerance(bounds.to_z(space.nominal), _TOLERANCE)
     for name, value in sd.items():
         if not 0 < value < np.inf:

@@ -2,8 +2,8 @@
 
 Each is a protocol that drives a `Robot` within its limits (`record_…`) and an analysis
 of such a recording, wherever it was made (`measure_…`). `docs/experiments.md` shows
-what simpler recipes get wrong. Every command passes `deployment`'s guards; `Bench` says
-within which limits, and where what was measured is kept.
+what simpler recipes get wrong. Every command passes `deployment`'s guards; `JointBench`
+says within which limits, and where what was measured is kept.
 """
 
 from realworthy.identification.experiments.delay import (
@@ -12,7 +12,7 @@ from realworthy.identification.experiments.delay import (
     measure_delay,
     record_delay,
 )
-from realworthy.identification.experiments.driving import Bench
+from realworthy.identification.experiments.driving import JointBench
 from realworthy.identification.experiments.friction_curve import (
     FrictionCurve,
     FrictionCurveSettings,
@@ -32,12 +32,12 @@ from realworthy.identification.experiments.torque_constant import (
 )
 
 __all__ = [
-    "Bench",
     "Delay",
     "DelaySettings",
     "FrictionCurve",
     "FrictionCurveSettings",
     "InertiaSettings",
+    "JointBench",
     "JointInertia",
     "TorqueConstant",
     "measure_delay",

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.experiments.delay import (
-    Delay,
-    measure_delay,
-    plan_steps,
-)
+from realworthy.identification.experiments.delay import Delay, measure_delay, plan_steps
 from realworthy.identification.experiments.driving import (
-    Bench,
     Floats,
+    JointBench,
     check_command,
     check_drive,
     drive_joint,
@@ -175,7 +171,7 @@ def plan_experiment(
     )
 
 
-def record_experiment(robot: Robot, plan: BenchPlan, bench: Bench) -> Recording:
+def record_experiment(robot: Robot, plan: BenchPlan, bench: JointBench) -> Recording:
     """Plays the plan; guards raise `GuardStop`, with what was recorded."""
     kinds = (COMMAND_KINDS[plan.experiment],)
     return drive_joint(robot, plan.joint, plan.values, kinds, bench)

@@ -16,16 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
+from realworthy.identification.experiments.driving import (
+    JointBench,
+    drive_joint,
+    get_signal,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
 Floats = NDArray[np.float64]
-_RISEN = 0.7
+_RISE_SHARE = 0.7
 """Share of a step's answer up to which it is fitted: the joint still moves one way."""
-_BEFORE = 0.05
+_SECONDS_BEFORE_STEP = 0.05
 """[s] before a step from which its start is known."""
-_LONGEST = 0.25
+_MAX_DELAY = 0.25
 """[s] that a delay may have."""
 
 
@@ -62,7 +66,7 @@ def record_delay(
     robot: Robot,
     joint: str,
     settings: DelaySettings | None = None,
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Sends the steps to a position-controlled robot."""
     values = plan_steps(settings or DelaySettings(), robot.info.rate)
@@ -105,7 +109,7 @@ def measure_delay(recording: Recording, joint: str) -> Delay:
             parts.append(q - design @ fitted)
         return np.concatenate(parts)
 
-    bounds = ([-0.01, 0.0, -3.0], [_LONGEST, 7.0, 3.0])
+    bounds = ([-0.01, 0.0, -3.0], [_MAX_DELAY, 7.0, 3.0])
     tries = [
         least_squares(
             residuals, [d, np.log(w), 0.0], bounds=bounds, x_scale=[0.01, 1, 1]
@@ -159,11 +163,11 @@ def _cut_answers(
     noise = np.std(np.diff(position, n=2)) / np.sqrt(6)
     found = []
     for jump, end in zip(jumps, ends, strict=True):
-        begin = int(np.searchsorted(time, time[jump] - _BEFORE))
+        begin = int(np.searchsorted(time, time[jump] - _SECONDS_BEFORE_STEP))
         before = np.median(position[begin : jump + 1])
         far = np.median(position[max(jump, end - 5) : end]) - before
         gone = (position[jump:end] - before) / (far or 1.0)
-        last = jump + int(np.argmax(gone > _RISEN))
+        last = jump + int(np.argmax(gone > _RISE_SHARE))
         if abs(far) > 20 * noise and abs(far) > 1e-3 and last - jump >= 4:
             rows = slice(begin, last + 1)
             found.append((time[rows] - time[jump], position[rows]))

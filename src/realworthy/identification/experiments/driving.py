@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bench:
+class JointBench:
     """What an experiment may do to a robot, and where what it measured goes."""
 
     limits: Limits | None = None
@@ -31,7 +31,7 @@ def drive_joint(
     joint: str,
     values: Floats,
     kinds: tuple[str, ...],
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Plays (steps,) commands of one joint; the others rest where they are measured.
 
@@ -39,7 +39,7 @@ def drive_joint(
     before anything moves. A robot of position drives is led slowly to the first; guards
     raise `GuardStop`, with what was recorded.
     """
-    bench = bench or Bench()
+    bench = bench or JointBench()
     info = robot.info
     column = check_command(info, joint, values, kinds)
     position = read_positions(robot)

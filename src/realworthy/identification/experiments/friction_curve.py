@@ -21,16 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
+from realworthy.identification.experiments.driving import (
+    JointBench,
+    drive_joint,
+    get_signal,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
 Floats = NDArray[np.float64]
-_TRANSIENT, _STEADY = 0.5, 0.02
+_TRANSIENT_SHARE, _STEADY_SECONDS = 0.5, 0.02
 """Share of a ramp before it counts, and of its speed by which it may change then."""
-_SLOW, _FAST = 0.02, 20.0
+_MIN_STRIBECK_SPEED, _MAX_STRIBECK_SPEED = 0.02, 20.0
 """[rad/s] Stribeck velocities between which one is looked for, over the speeds."""
-_FEWEST, _STARTS = 3, 4
+_MIN_SPEEDS, _LAW_STARTS = 3, 4
 _SERVO, _LAGS = 0.8, 12
 """Share of torque that a servo's law must explain, and rows that it may be late."""
 
@@ -82,7 +86,7 @@ def record_friction_curve(
     robot: Robot,
     joint: str,
     settings: FrictionCurveSettings | None = None,
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Drives the ramps on a position-controlled robot; seconds = 2 Σ span/speed."""
     s = settings or FrictionCurveSettings()
@@ -113,10 +117,10 @@ def measure_friction_curve(recording: Recording, joint: str) -> FrictionCurve:
     ramps = _find_ramps(recording.time, command)
     torque, servo_kp = _average_stairs(recording.time, position, torque, command)
     points, unsteady = _solve(recording.time, position, torque, ramps)
-    if len(points) < _FEWEST:
+    if len(points) < _MIN_SPEEDS:
         raise BadRecording(
             f"{recording.owner} has {len(points)} speeds of '{joint}' in both "
-            f"directions; a friction curve needs {_FEWEST}.",
+            f"directions; a friction curve needs {_MIN_SPEEDS}.",
             hint="record_friction_curve drives such ramps.",
         )
     speed, friction, sd = np.array(points).T
@@ -208,10 +212,10 @@ def _solve(
     unsteady = []
     for rows, speed in ramps:
         length = rows.stop - rows.start
-        late = slice(rows.start + int(_TRANSIENT * length), rows.stop - 1)
+        late = slice(rows.start + int(_TRANSIENT_SHARE * length), rows.stop - 1)
         halves = np.array_split(np.arange(late.start, late.stop), 2)
         v = [np.polyfit(time[h], position[h], 1)[0] for h in halves]
-        if abs(v[0] - v[1]) > _STEADY * abs(speed):
+        if abs(v[0] - v[1]) > _STEADY_SECONDS * abs(speed):
             unsteady.append(abs(speed))
         else:
             key = round(abs(speed), 4)
@@ -254,7 +258,7 @@ def _choose_law(
     )
     gain = plain - rich
     error = gain.std(ddof=1) / np.sqrt(len(gain))
-    chosen = bool(len(speed) > _FEWEST + 2 and gain.mean() > max(error, 0.5))
+    chosen = bool(len(speed) > _MIN_SPEEDS + 2 and gain.mean() > max(error, 0.5))
     c, b, s, v = _fit(speed, friction, sd, stribeck=chosen)
     said = []
     if abs(gain.mean()) <= 2 * error and gain.mean() > 0.5:
@@ -305,7 +309,9 @@ def _fit(
             plain,
             float(np.sum(((plain[0] + plain[1] * speed - friction) / sd) ** 2)),
         )
-    tried = np.geomspace(max(_SLOW, speed.min()), min(_FAST, speed.max()), 40)
+    tried = np.geomspace(
+        max(_MIN_STRIBECK_SPEED, speed.min()), min(_MAX_STRIBECK_SPEED, speed.max()), 40
+    )
     for v in tried if stribeck else [1.0]:
         columns = [np.ones_like(speed), speed]
         if stribeck:
@@ -326,7 +332,7 @@ def _find_breakaway(
 
     Gravity is what both directions have in common, a parabola over the pose.
     """
-    slowest = sorted(ramps, key=lambda ramp: abs(ramp[1]))[:_STARTS]
+    slowest = sorted(ramps, key=lambda ramp: abs(ramp[1]))[:_LAW_STARTS]
     moving = [
         (position[rows], torque[rows], np.full(len(position[rows]), np.sign(speed)))
         for rows, speed in slowest

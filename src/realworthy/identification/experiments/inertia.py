@@ -16,7 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
+from realworthy.identification.experiments.driving import (
+    JointBench,
+    drive_joint,
+    get_signal,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -62,7 +66,7 @@ def record_inertia(
     robot: Robot,
     joint: str,
     settings: InertiaSettings | None = None,
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Sends the pulses to a torque-controlled robot that is at its pose."""
     values = plan_pulses(settings or InertiaSettings(), robot.info.rate)

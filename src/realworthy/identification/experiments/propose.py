@@ -12,7 +12,7 @@ _ROOM = 0.9
 brake at the ends, and a step overshoots."""
 _SPEED_SHARE = 0.8
 """Of the largest speed, for the fastest ramp."""
-_FASTEST = 1.0
+_MAX_SPEED = 1.0
 """[rad/s] that a pulse may make of a joint at most: it then swings by 0.08 rad."""
 _PULSE_SPEED_SHARE = 0.25
 """Of the largest speed, that a pulse may make of a joint."""
@@ -82,7 +82,7 @@ def propose_inertia(
     settings, own = InertiaSettings(), limits.select([joint])
     name = f"{joint}.coulomb_friction"
     friction = twin.space[name].nominal if name in twin.space else 0.0
-    speed = min(_FASTEST, _PULSE_SPEED_SHARE * float(own.speed[0]))
+    speed = min(_MAX_SPEED, _PULSE_SPEED_SHARE * float(own.speed[0]))
     inertia = find_joint_inertia(twin, joint)
     torque = inertia * speed / settings.pulse + friction
     torque = min(torque, _TORQUE_SHARE * float(own.torque[0]))

@@ -13,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.experiments.driving import Bench, drive_joint, get_signal
+from realworthy.identification.experiments.driving import (
+    JointBench,
+    drive_joint,
+    get_signal,
+)
 from realworthy.recordings import Recording
 from realworthy.robots import Robot
 
@@ -42,7 +46,7 @@ def record_holds(
     *,
     approach: float = 0.15,
     hold: float = 1.0,
-    bench: Bench | None = None,
+    bench: JointBench | None = None,
 ) -> Recording:
     """Comes to rest at `position` [rad] from below, then from above, `hold` [s] each.
 

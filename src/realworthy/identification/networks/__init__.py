@@ -16,7 +16,6 @@ from realworthy.identification.networks.addition import (
     add_residual,
     check_enough,
 )
-from realworthy.identification.networks.bench_runs import cut, follow, run_freely
 from realworthy.identification.networks.compare import (
     DriveComparison,
     Score,
@@ -35,7 +34,14 @@ from realworthy.identification.networks.residual import (
     residual_torque,
 )
 from realworthy.identification.networks.ridge import RidgeSettings
-from realworthy.identification.networks.runs import DriveRun, label_torque, read_runs
+from realworthy.identification.networks.runs import (
+    DriveRun,
+    cut,
+    follow,
+    label_torque,
+    read_runs,
+    run_freely,
+)
 from realworthy.identification.networks.train import NetworkSettings, fit_network
 
 __all__ = [

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from realworthy.errors import BadRecording
-from realworthy.identification.calibration import Calibration
-from realworthy.identification.division import divide
+from realworthy.identification.calibration.result import Calibration
 from realworthy.identification.networks.residual import (
     ResidualComparison,
     compare_residual,
     fit_residual,
     residual_dynamics,
 )
+from realworthy.identification.validation.held_out import divide_recordings
 from realworthy.recordings import Recording, cut_at_gaps
 from realworthy.residuals import Residual
 
-_FEWEST = 2
+_MIN_RECORDINGS = 2
 """Recordings to fit, beside those held out: some are left out in turn to choose."""
 
 
@@ -63,11 +63,11 @@ def check_enough(
 ) -> None:
     """Raises, before the work begins, where a residual could not be fitted."""
     listed, _ = cut_at_gaps(recordings)
-    count = len(divide(listed, heldout).fitted)
-    if count < _FEWEST:
+    count = len(divide_recordings(listed, heldout).fitted)
+    if count < _MIN_RECORDINGS:
         raise BadRecording(
-            f"A residual needs {_FEWEST} recordings to fit beside those held out; "
-            f"there {'is' if count == 1 else 'are'} {count}.",
+            f"A residual needs {_MIN_RECORDINGS} recordings to fit beside those held "
+            f"out; there {'is' if count == 1 else 'are'} {count}.",
             hint="Record another motion, or leave out --residual.",
         )
 

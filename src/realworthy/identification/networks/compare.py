@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from realworthy.actuators import Actuator, Bench, build_law
 from realworthy.errors import UnknownParameter
-from realworthy.identification.networks.bench_runs import (
+from realworthy.identification.networks.drive import load_drive
+from realworthy.identification.networks.physical import replace_numbers
+from realworthy.identification.networks.runs import (
     AnyLaw,
+    DriveRun,
     cut,
     follow,
     run_freely,
 )
-from realworthy.identification.networks.drive import load_drive
-from realworthy.identification.networks.numbers import replace_numbers
-from realworthy.identification.networks.runs import DriveRun
 
 Floats = NDArray[np.float64]
 Candidate: TypeAlias = Callable[[float], AnyLaw]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from realworthy.actuators import Actuator, ControllerGoal, MotorNetwork, build_law
 from realworthy.artefacts import check_free, save, writing
-from realworthy.identification.networks.numbers import replace_numbers
+from realworthy.identification.networks.physical import replace_numbers
 from realworthy.residuals import Envelope
 from realworthy.twins.drives.fallback import LawWithFallback
 from realworthy.twins.drives.networks import ENVELOPE, DriveFile, load_network

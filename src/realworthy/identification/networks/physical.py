@@ -1,22 +1,39 @@
-"""The best physical model of a drive on a bench: what a network is held against."""
+"""Other numbers in the same description of a drive.
+
+The best physical model of a drive on a bench: what a network is held against.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.actuators import Actuator, Bench, build_law, compute_box
+from realworthy.actuators import KINDS, Actuator, Bench, build_law, compute_box
 from realworthy.errors import UnknownParameter
-from realworthy.identification.networks.bench_runs import follow, run_freely
-from realworthy.identification.networks.numbers import replace_numbers
-from realworthy.identification.networks.runs import DriveRun
+from realworthy.identification.networks.runs import DriveRun, follow, run_freely
 
 Floats = NDArray[np.float64]
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def replace_numbers(description: S, numbers: Mapping[str, float]) -> S:
+    """The description with other numbers, also in the descriptions inside it."""
+    changes: dict[str, object] = {}
+    for name in description.__struct_fields__:
+        value = getattr(description, name)
+        if isinstance(value, msgspec.Struct):
+            changes[name] = replace_numbers(value, numbers)
+        elif name in numbers and name in KINDS and value is not None:
+            changes[name] = numbers[name]
+    return msgspec.structs.replace(description, **changes)
+
+
 _STEP = 1e-3
-_LEAST = 1e-6
+_MIN_CHANGE = 1e-6
 
 
 @dataclass(kw_only=True, slots=True)
@@ -51,8 +68,8 @@ def fit_physical(
             owner = f"actuator of '{actuator.joint}'"
             raise UnknownParameter(kind, numbers, owner=owner)
     boxes = np.array([compute_box(kind, numbers[kind]) for kind in kinds])
-    low, high = np.log(np.maximum(boxes, _LEAST)).T
-    start = np.log(np.maximum([numbers[kind] for kind in kinds], 10 * _LEAST))
+    low, high = np.log(np.maximum(boxes, _MIN_CHANGE)).T
+    start = np.log(np.maximum([numbers[kind] for kind in kinds], 10 * _MIN_CHANGE))
     start = np.clip(start, low + 1e-6, high - 1e-6)
     law = build_law(actuator, timestep=settings.timestep)
     if "delay" in kinds:

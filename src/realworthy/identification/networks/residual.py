@@ -13,11 +13,7 @@ from realworthy.identification.networks.missing import (
     add_stiffness,
     label_forces,
 )
-from realworthy.identification.networks.ridge import (
-    RidgeSettings,
-    Rows,
-    fit_ensemble,
-)
+from realworthy.identification.networks.ridge import RidgeSettings, Rows, fit_ensemble
 from realworthy.recordings import Recording
 from realworthy.residuals import Ensemble, Residual, ResidualEvidence, ResidualFile
 from realworthy.simulators.replay import Replayer, Track, is_sound

@@ -1,0 +1,129 @@
+"""What a calibration found: numbers, verdicts, a twin, and how it does unseen."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from realworthy.identification.calibration.inertials import Ratio
+from realworthy.identification.identifiability.verdicts import ParameterVerdict
+from realworthy.identification.solver.methods import Method
+from realworthy.identification.validation.held_out import (
+    CalibrationOutcome,
+    HeldOutError,
+)
+from realworthy.parameters import Belief
+from realworthy.recordings import Recording
+from realworthy.twins import Twin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterEstimate:
+    """What recordings say of one parameter, in its unit."""
+
+    name: str
+    unit: str
+    before: float
+    """What the twin that was given said."""
+    mean: float
+    sd: float
+    verdict: ParameterVerdict
+    partners: tuple[str, ...] = ()
+    """With which others it can be exchanged."""
+    is_effective: bool = False
+    """Whether it moves between folds by more than its interval: effective, not
+    physical. Its sd is then what folds say."""
+    is_fitted: bool = True
+    """Whether it was fitted; else it stays where the twin that was given has it."""
+
+    def to_words(self) -> str:
+        """The verdict as people read it."""
+        told = {
+            ParameterVerdict.IDENTIFIED: "identified",
+            ParameterVerdict.ONLY_IN_COMBINATION: "only in combination",
+            ParameterVerdict.NOT_EXCITED: "not excited",
+            ParameterVerdict.AT_BOUND: "at its bound",
+        }[self.verdict]
+        if self.partners:
+            told += f" with {', '.join(self.partners)}"
+        if not self.is_fitted:
+            told += "; left as it was"
+        return told + ("; effective, not physical" if self.is_effective else "")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Calibration:
+    """A twin with a belief, and what to think of it."""
+
+    outcome: CalibrationOutcome
+    method: Method
+    """The search that found the numbers."""
+    original: Twin = field(repr=False)
+    twin: Twin = field(repr=False)
+    """The calibrated twin; to be kept unless the outcome is `NOT_BETTER`."""
+    estimates: tuple[ParameterEstimate, ...]
+    errors: tuple[HeldOutError, ...]
+    held_out: tuple[Recording, ...] = field(repr=False)
+    joints: tuple[str, ...] = ()
+    """Recorded joints of the twin that count."""
+    fitted_recordings: tuple[Recording, ...] = field(default=(), repr=False)
+    fitted: tuple[str, ...]
+    """Names of the recordings that were fitted."""
+    fitted_seconds: float
+    """[s] of them that were simulated for each candidate."""
+    is_by_time: bool
+    """Whether held-out recordings are the ends of the fitted ones."""
+    is_ahead: bool = False
+    """Whether errors are of predictions 0.5 s ahead from measured states."""
+    reduced_chi2: float
+    inflation: float
+    """By how much lasting residuals widen variances, on average."""
+    cross_validated: float | None
+    """[rad or m] fitted recordings predicted by fits without them; None where there was
+    nothing to leave out."""
+    ratios: tuple[Ratio, ...] = ()
+    """Of torque-driven links: what holds whether or not torques are calibrated."""
+    warnings: tuple[str, ...]
+    advice: tuple[str, ...]
+    """What to record next."""
+    seconds: float
+    """By the clock, resumed parts not counted."""
+    evaluation_count: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<calibration of twin '{self.original.name}': {self.outcome.value}, "
+            f"{self.before:.4g} to {self.after:.4g} rad held out>"
+        )
+
+    @property
+    def belief(self) -> Belief:
+        return self.twin.belief
+
+    @property
+    def before(self) -> float:
+        """Mean over held-out recordings with the twin that was given [rad or m]."""
+        return float(np.mean([error.before for error in self.errors]))
+
+    @property
+    def after(self) -> float:
+        """The same with the calibrated twin."""
+        return float(np.mean([error.after for error in self.errors]))
+
+    def __getitem__(self, name: str) -> ParameterEstimate:
+        return next(estimate for estimate in self.estimates if estimate.name == name)
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        count = len(self.errors)
+        noun = "recording is" if count == 1 else "recordings are"
+        told = (
+            f"{'Predicted ahead' if self.is_ahead else 'Replayed'}, {count} held-out "
+            f"{noun} off by {self.after:.3g} rad, with the twin as given by "
+            f"{self.before:.3g} rad"
+        )
+        if self.outcome is CalibrationOutcome.ALREADY_RIGHT:
+            return f"{told}: that is noise already."
+        if self.outcome is CalibrationOutcome.NOT_BETTER:
+            return f"{told}: the fit is no better on what it has not seen."
+        return f"{told}."

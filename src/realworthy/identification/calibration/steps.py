@@ -1,0 +1,337 @@
+"""Steps that the algorithms share: what is asked, fitted, and asked again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from realworthy.identification.calibration.checkpoint import (
+    FitPart,
+    FoldsPart,
+    StartPart,
+    keep_fit,
+    keep_folds,
+)
+from realworthy.identification.calibration.first_fits import (
+    fit_joint_by_joint,
+    fit_shared,
+)
+from realworthy.identification.calibration.full_fits import (
+    fit_all_parameters,
+    refine_all_parameters,
+)
+from realworthy.identification.calibration.parameter_choice import (
+    ParameterChoice,
+    choose_identifiable,
+    choose_parameters,
+    find_shared_factors,
+    find_unidentified,
+    pair_dampings,
+    restore_dampings,
+)
+from realworthy.identification.calibration.piece_choice import PiecesToFit
+from realworthy.identification.calibration.priors import make_prior
+from realworthy.identification.calibration.support_surface import (
+    find_support_surface,
+)
+from realworthy.identification.calibration.task import CalibrationTask, FittedTwin
+from realworthy.identification.problem.joint_by_joint import (
+    PositionServo,
+)
+from realworthy.identification.problem.problem import Problem
+from realworthy.identification.solver.fit import Fit
+from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
+from realworthy.identification.solver.linearisation import Prior
+from realworthy.identification.solver.methods import SEARCHES, to_words
+from realworthy.identification.validation.resampling import estimate_folds
+from realworthy.parameters import GaussianBelief
+from realworthy.twins import Twin
+
+_JOINT_BY_JOINT_SECONDS = 10.0
+"""[s] of the pieces in which joints are fitted one by one."""
+_HIDDEN_FALL = 4.0
+"""Fall of the residuals' size, squared, that makes more numbers worth asking for."""
+_ASKED_PIECES = 4
+"""One piece out of so many is enough for a rough fit."""
+FIT_SETTINGS = LeastSquaresSettings(iterations=30)
+
+
+def list_candidates(task: CalibrationTask) -> tuple[str, ...]:
+    """What may be fitted, the most important first; what brakes a joint twice, last."""
+    if task.parameters:
+        return task.parameters
+    names = choose_parameters(task.twin, task.joints)
+    pairs = pair_dampings(task.twin, task.joints)
+    return tuple(dict.fromkeys((*names, *(d for kd, d in pairs if kd in names))))
+
+
+def fit_joints_alone(
+    task: CalibrationTask, names: Sequence[str], servos: Sequence[PositionServo]
+) -> StartPart:
+    """Joints one by one, what they press on, and recordings unlike the others."""
+    task.progress(0.05, "fitting joints one by one")
+    whole = Problem(
+        task.twin,
+        task.recordings,
+        names,
+        joints=task.joints,
+        horizon=_JOINT_BY_JOINT_SECONDS,
+        estimate_starts=False,
+    )
+    alone = fit_joint_by_joint(whole, names, servos)
+    task.progress(0.2, "looking for a table")
+    near = task.twin.with_values(alone.values)
+    surface = find_support_surface(near, whole, servos, task.joints)
+    notes = [
+        f"{whole.names[i]} is not like the other recordings (ten times their error): "
+        "it was left out of the fit."
+        for i in alone.outlying
+    ]
+    return StartPart(
+        values=alone.values,
+        surface_height=None if surface is None else surface.height,
+        notes=(*notes, *(() if surface is None else (surface.to_words(),))),
+        outlying=alone.outlying,
+    )
+
+
+def fit_from_afar(task: CalibrationTask, *, ahead: bool) -> FittedTwin:
+    """What joints share over decades, then every identifiable number from there."""
+    names, steps = list_candidates(task), "ahead: " if ahead else ""
+    pieces = task.cut(task.twin, names, ahead=ahead)
+    shared = ()
+    if not task.parameters:
+        shared = find_shared_factors(
+            task.twin, choose_parameters(task.twin, task.joints)
+        )
+
+    def scan_shared() -> StartPart:
+        task.progress(0.05, "fitting what all joints share")
+        problem = pieces.with_space(task.twin, shared)
+        found = fit_shared(problem.thinned(min(_ASKED_PIECES, len(problem.pieces))))
+        near = task.twin.with_values(found.e)
+        values = {n: near.space[n].nominal for n in names if _is_shared(n, shared)}
+        values |= {n: found.e[n] for n in shared if n in names}
+        return StartPart(values=values, misfit=found.misfit)
+
+    start = StartPart()
+    if shared:
+        start = task.checkpoint.once(steps + "shared factors", StartPart, scan_shared)
+
+    def ask() -> ParameterChoice:
+        task.progress(0.25, "asking what the recordings tell")
+        if task.parameters:
+            return ParameterChoice(names=names)
+        near = task.twin.with_values(start.values)
+        return choose(pieces.with_space(near, names), start.misfit)
+
+    choice = task.checkpoint.once(steps + "choice", ParameterChoice, ask)
+    return fit_identifiable(task, pieces, task.twin, names, start, choice, steps=steps)
+
+
+def fit_identifiable(
+    task: CalibrationTask,
+    pieces: PiecesToFit,
+    twin: Twin,
+    names: Sequence[str],
+    start: StartPart,
+    choice: ParameterChoice,
+    *,
+    steps: str = "",
+) -> FittedTwin:
+    """The numbers of a choice, and of better ones that the fits themselves ask for.
+
+    A first fit may no longer make the errors for which numbers were left out; and it
+    may not know what it was believed to tell. Each asks for one more choice and fit.
+    """
+
+    def fit(
+        step: str,
+        start: StartPart,
+        choice: ParameterChoice,
+        is_enough: Callable[[Problem, Fit | FitPart], bool] = lambda *_: False,
+        offsets: Mapping[str, float] | None = None,
+    ) -> FittedTwin:
+        near = twin.with_values(start.values) if start.values else twin
+        problem = pieces.with_space(near, choice.names).with_short_delays()
+        part = task.checkpoint.once(
+            steps + step,
+            FitPart,
+            lambda: fit_all(
+                task,
+                problem,
+                start.misfit,
+                offsets=offsets or {},
+                lacks=pieces.is_ahead,
+                is_enough=lambda found: is_enough(problem, found),
+            ),
+        )
+        return FittedTwin(
+            start=near,
+            pieces=pieces,
+            problem=problem,
+            choice=choice,
+            fit=part,
+            folds=NO_FOLDS.to_estimates(len(problem.space)),
+            notes=start.notes,
+        )
+
+    def choose_again(
+        step: str, start: StartPart, without: Sequence[str] = ()
+    ) -> ParameterChoice:
+        def ask() -> ParameterChoice:
+            task.progress(0.25, "asking what the recordings tell")
+            near = twin.with_values(start.values)
+            return choose(pieces.with_space(near, names), start.misfit, without)
+
+        return task.checkpoint.once(steps + step, ParameterChoice, ask)
+
+    def was_hiding(problem: Problem, found: Fit | FitPart) -> bool:
+        """Whether numbers were left out for errors that the fit no longer makes."""
+        if start.misfit is None or not choice.left_out:
+            return False
+        return found.misfit < start.misfit / _HIDDEN_FALL
+
+    def list_unsure(problem: Problem, found: Fit | FitPart) -> tuple[str, ...]:
+        covariance_z = np.asarray(found.covariance_z)
+        return find_unidentified(
+            problem, np.asarray(found.z), covariance_z, found.reduced_chi2
+        )
+
+    def is_unsure(problem: Problem, found: Fit | FitPart) -> bool:
+        return not task.parameters and bool(list_unsure(problem, found))
+
+    found = fit(
+        "fit",
+        start,
+        choice,
+        lambda problem, found: was_hiding(problem, found) or is_unsure(problem, found),
+    )
+    offsets: dict[str, float] = {}
+    if was_hiding(found.problem, found.fit):
+        values, offsets = _split_offsets(found)
+        start = _depart(start, values, found.fit.misfit)
+        again = choose_again("choice after the fit", start)
+        found = fit("second fit", start, again, is_unsure, offsets)
+    if found.fit.is_minimum and is_unsure(found.problem, found.fit):
+        unsure = list_unsure(found.problem, found.fit)
+        pairs = pair_dampings(task.published, task.joints)
+        pairs = [pair for pair in pairs if pair[1] in unsure]
+        values, offsets = _split_offsets(found)
+        values = restore_dampings(task.published, pairs, values)
+        start = _depart(start, values, found.fit.misfit)
+        fewer = choose_again("choice without", start, [d for _, d in pairs])
+        found = fit("last fit", start, fewer, offsets=offsets)
+    return found
+
+
+def choose(
+    problem: Problem, misfit: float | None, without: Sequence[str] = ()
+) -> ParameterChoice:
+    """What the recordings tell, by a few pieces around nominal."""
+    few = problem.thinned(min(_ASKED_PIECES, len(problem.pieces)))
+    return choose_identifiable(
+        few,
+        without=without,
+        misfit=misfit or 1.0,
+        count_factor=len(problem.pieces) / len(few.pieces),
+    )
+
+
+def refine(task: CalibrationTask, problem: Problem, misfit: float) -> FitPart:
+    """A few steps from where joints by themselves have led, and folds around it."""
+    task.progress(0.3, f"fitting {len(problem.space)} numbers")
+    settings = task.search.settings or FIT_SETTINGS
+    fit, prior, at = refine_all_parameters(problem, misfit=misfit, settings=settings)
+    task.progress(0.7, "leaving experiments out")
+    folds = estimate_folds(problem, fit.z, prior, settings.outlier, at=at)
+    return msgspec.structs.replace(
+        keep_fit(fit, is_minimum=True), folds=keep_folds(folds)
+    )
+
+
+def fit_all(
+    task: CalibrationTask,
+    problem: Problem,
+    misfit: float | None,
+    *,
+    settings: LeastSquaresSettings = FIT_SETTINGS,
+    offsets: Mapping[str, float] | None = None,
+    lacks: bool = False,
+    is_enough: Callable[[Fit], bool] = lambda _: False,
+) -> FitPart:
+    """All numbers of a problem, by the search that was asked for."""
+    search, offsets = task.search, offsets or {}
+    what = f"fitting {len(problem.space)} numbers"
+    task.progress(0.3, what)
+    if search.is_least_squares:
+        fit = fit_all_parameters(
+            problem,
+            misfit=misfit,
+            settings=search.settings or settings,
+            offsets=offsets,
+            lacks=lacks,
+            is_enough=is_enough,
+        )
+        return keep_fit(fit, is_minimum=True)
+    prior = make_prior(problem, problem.start_z, misfit or 1.0, lacks=lacks)
+    words = f"{what} by {to_words(search.method)}"
+    fit = SEARCHES[search.method](
+        problem,
+        {n: x for n, x in offsets.items() if n in problem.space.names},
+        prior=GaussianBelief(problem.space, prior.mean, np.linalg.inv(prior.precision)),
+        evaluations=search.evaluations,
+        progress=lambda share: task.progress(0.3 + 0.4 * share, words),
+    )
+    return keep_fit(fit, is_minimum=fit.converged)
+
+
+def leave_experiments_out(
+    task: CalibrationTask,
+    found: FittedTwin,
+    *,
+    settings: LeastSquaresSettings = FIT_SETTINGS,
+) -> FittedTwin:
+    """The same with estimates without some experiments each."""
+    problem, fit = found.problem, found.fit
+    outlier = (task.search.settings or settings).outlier
+
+    def leave_out() -> FoldsPart:
+        task.progress(0.7, "leaving experiments out")
+        prior: Prior = make_prior(
+            problem,
+            problem.start_z,
+            max(1.0, fit.reduced_chi2),
+            lacks=found.pieces.is_ahead,
+        )
+        return keep_folds(estimate_folds(problem, np.array(fit.z), prior, outlier))
+
+    folds = task.checkpoint.once("folds", FoldsPart, leave_out)
+    return replace(found, folds=folds.to_estimates(len(fit.z)))
+
+
+def _split_offsets(found: FittedTwin) -> tuple[dict[str, float], dict[str, float]]:
+    """Estimates without encoder offsets, and these: a next fit begins at them, but its
+    belief stays around none."""
+    biases = {p.name for p in found.problem.space if p.kind == "sensor_bias"}
+    values = found.fit.values(found.problem)
+    return (
+        {n: x for n, x in values.items() if n not in biases},
+        {n: x for n, x in values.items() if n in biases},
+    )
+
+
+def _depart(start: StartPart, values: Mapping[str, float], misfit: float) -> StartPart:
+    """A start that a fit has led to."""
+    return msgspec.structs.replace(
+        start, values=start.values | dict(values), misfit=misfit
+    )
+
+
+def _is_shared(name: str, shared: Sequence[str]) -> bool:
+    return f"all.{name.rpartition('.')[2]}" in shared and not name.startswith("all.")
+
+
+NO_FOLDS = FoldsPart(z=[], rmse=None, by_experiment=False)
+"""Of a fit that has not been asked yet."""
