@@ -17,7 +17,7 @@ from realworthy.identification.excitation.campaign import (
 from realworthy.identification.excitation.excite import Excitation, excite
 from realworthy.identification.excitation.information import Criterion, Forecast
 from realworthy.identification.excitation.limits import LimitSettings, find_limits
-from realworthy.identification.excitation.record import record
+from realworthy.identification.excitation.record import record, record_motion
 from realworthy.identification.excitation.subject import ExcitationSettings
 
 __all__ = [
@@ -33,4 +33,5 @@ __all__ = [
     "find_limits",
     "identify",
     "record",
+    "record_motion",
 ]

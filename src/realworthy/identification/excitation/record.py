@@ -47,7 +47,31 @@ def record(
     if output is not None:
         check_recording_free(output, overwrite=overwrite)
     motion, robot = load_motion(motion), open_robot(robot)
-    twin = stand(find_twin(robot, twin))
+    return record_motion(
+        robot,
+        motion,
+        find_twin(robot, twin),
+        rate=rate,
+        limits=limits,
+        sidecar=sidecar,
+        output=output,
+        overwrite=overwrite,
+    )
+
+
+def record_motion(
+    robot: Robot,
+    motion: Motion,
+    twin: Twin,
+    *,
+    rate: float | None = None,
+    limits: Limits | None = None,
+    sidecar: Sidecar | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
+) -> Followed:
+    """`record` with a robot, a motion and a twin that are at hand already."""
+    twin = stand(twin)
     limits = find_limits(twin) if limits is None else limits
     reference = motion.sample(robot.info.rate if rate is None else rate)
     bound = bind(twin)
