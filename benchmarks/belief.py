@@ -1,10 +1,10 @@
-"""Does a calibrated belief make better policies than none, or than a wide table?
+"""Does a calibrated belief make better policies than none, or than wide randomization?
 
     python benchmarks/belief.py [--tasks pendulum cartpole_balance] [--seeds 5]
 
 For every seed a hidden truth is drawn. A robot with that truth is recorded, its twin is
 calibrated from the recordings, and three policies are trained with equal steps: on the
-twin as published, with a wide published table around it (Peng 2018), and on the
+nominal model, with wide domain randomization around it (Peng 2018), and on the
 calibrated twin with its posterior. Each is then judged in 200 episodes of the truth,
 which nothing before has seen.
 """
@@ -37,7 +37,7 @@ from realworthy.twins import Twin, load_twin
 
 ARMS = {
     "published": Way.NOMINAL,
-    "wide table": Way.WIDE,
+    "wide randomization": Way.WIDE,
     "calibrated": Way.CALIBRATED,
 }
 EPISODES = 200

@@ -1,11 +1,11 @@
-"""How policies fare on hidden truths: calibrated, on the twin as published, wide.
+"""How policies fare on hidden truths: calibrated, on the nominal model, wide.
 
     python benchmarks/tour.py [--robots pendulum] [--seeds 10] [--jobs 1] [--wire]
     python benchmarks/tour.py --apart [--jobs 2]
 
 Takes `realworthy tour` with every seed and prints, for each robot, the median real
-success of the three policies; the same on hard realities, where the policy of the twin
-as published succeeds in at most 60 % of episodes; and how long a tour took. Each tour
+success of the three policies; the same on hard realities, where the policy of the
+nominal model succeeds in at most 60 % of episodes; and how long a tour took. Each tour
 uses two processes, so that `--jobs 1` fills two cores. With `--apart` only what decides
 success is done (record, excite, calibrate, train, 200 episodes on the robot), every
 policy in a process of its own.

@@ -69,7 +69,7 @@ def walk(worlds: TaskWorlds, act: Callable[[Observations], Tensor]) -> dict[str,
 
 @dataclass
 class Walk:
-    """Looks at a policy while it is learnt, once in a while of its own time.
+    """Evaluates a policy while it is learnt, at intervals of its own time.
 
     In 256 held-out episodes of 20 s with the twin's own step, randomized and noisy,
     without pushes; the time that looking takes does not count.

@@ -96,8 +96,8 @@ def test_nothing_played_is_no_evidence(balancing: Subject):
     ran = SuiteResults(cells=(skip("typo"),), coverage=None, margins=(), worst=None)
     found = conclude(balancing, suite, (), ran, None)
     assert found.verdict is CertificateVerdict.INSUFFICIENT
-    assert found.reasons == ("Nothing that the suite requires was played.",)
-    assert found.warnings == ("typo was not played: the twin has no such number.",)
+    assert found.reasons == ("No condition that the suite requires was run.",)
+    assert found.warnings == ("typo was not run: the twin has no such number.",)
 
 
 def test_a_budget_that_nobody_can_tell_is_an_open_question(balancing: Subject):
@@ -105,7 +105,7 @@ def test_a_budget_that_nobody_can_tell_is_an_open_question(balancing: Subject):
     ran = SuiteResults(cells=(EVERYDAY,), coverage=None, margins=(), worst=None)
     found = conclude(balancing, suite, (), ran, None)
     assert found.verdict is CertificateVerdict.INSUFFICIENT
-    assert found.reasons == ("budget mean_power: no everyday cell tells it.",)
+    assert found.reasons == ("budget mean_power: no everyday cell measures it.",)
     over = msgspec.structs.replace(EVERYDAY, budgets={"mean_power": 900.0})
     found = conclude(balancing, suite, (), play_cells(over), None)
     assert found.verdict is CertificateVerdict.FAIL
@@ -213,5 +213,5 @@ def test_where_everyday_play_fails_nothing_is_praised(balancing: Subject):
     assert found.cells[1].verdict is CertificateVerdict.INSUFFICIENT
     assert found.reasons == ("everyday: 0 of 64.", "late: 0 of 64.")
     assert found.margins[0].failing is None
-    assert found.margins[0].skipped == "everyday play fails already."
-    assert say_margin(found.margins[0], 0.8).startswith("Not told: everyday")
+    assert found.margins[0].skipped == "the everyday condition fails already."
+    assert say_margin(found.margins[0], 0.8).startswith("Not decided: the everyday")

@@ -224,7 +224,7 @@ def test_an_interrupted_diagnosis_is_printed_and_written(
     told = run("diagnose", "pendulum", path, *options)
     assert told.status == 130
     assert told.files == ("page.html", "told.json")
-    assert told.out.startswith("Interrupted: what was found until then.\n")
+    assert told.out.startswith("Interrupted: partial results.\n")
     assert json.loads((tmp_path / "told.json").read_text())["is_partial"] is True
     assert "It was interrupted" in (tmp_path / "page.html").read_text("utf-8")
 
@@ -262,7 +262,7 @@ def test_where_no_log_is_wrong_none_is_put_right(
     answer(replace(found, causes=found.causes[1:]))
     told = run("diagnose", "pendulum", path, "--fix", "fixed")
     assert told.files == ()
-    assert told.out.endswith("0 recordings put right in fixed\n")
+    assert told.out.endswith("0 recordings corrected in fixed\n")
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -279,7 +279,7 @@ def test_it_fits_the_terminal(
     words = " ".join(out.replace("\u00a0", " ").split())
     assert "joint_sign shoulder_lift +2 ██▌ 62 % 55…70 Put the sign" in words
     assert "coulomb_friction all █▎ 30 % 21…36 Run calibrate." in words
-    assert "Cannot be told apart from: stribeck of joint" in words
+    assert "Not distinguishable from: stribeck of joint" in words
     assert "mapping: joint.position: {sign: -1}" in words
     assert "Changed: mass of joint +0.12 kg (0.09 … 0.15)" in words
     assert words.index("Warning:") < words.index("The twin lacks something.")
@@ -328,8 +328,8 @@ def test_what_each_cause_costs_the_task_is_told_and_ranks_them(
     assert first["task_loss"]["mean"] > 0.8
     assert first["task_loss"]["interval"][0] > 0.7
     assert abs(second["task_loss"]["mean"]) < 0.1
-    assert "costs the task" in told.out
-    assert "It costs the task" in (tmp_path / "x.html").read_text()
+    assert "task loss" in told.out
+    assert "Task loss:" in (tmp_path / "x.html").read_text()
 
 
 def test_a_task_needs_a_policy_and_one_that_fits(

@@ -103,7 +103,7 @@ def test_a_bad_recording_among_good_ones_is_left_out_and_said(
     told = run("measure", "pendulum", str(swing), str(mute))
     assert told.status == 0
     assert "replaying 1 recording in pendulum" in told.out
-    assert "Left out: recording 'mute' has nothing that could drive" in told.out
+    assert "Excluded: recording 'mute' has nothing that could drive" in told.out
 
 
 def test_a_report_under_another_ending_is_refused_before_the_work(
@@ -157,7 +157,7 @@ def test_repeats_tell_the_twins_error_from_the_robots_own_scatter(
         (found[twin],) = json.loads((tmp_path / f"{twin}.json").read_text())["repeats"]
         page = (tmp_path / f"{twin}.html").read_text()
         assert "the twin beside the robot" in page
-        assert ("hides the twin" in told.out) == (twin != "cartpole")
+        assert ("not above the robot" in told.out) == (twin != "cartpole")
         assert ("times the robot" in page) == (twin == "cartpole")
     wrong, same = found["cartpole"], found["right.twin.yaml"]
     assert wrong["count"] == 5

@@ -432,7 +432,7 @@ def test_many_numbers_are_printed_in_part(run: Run, pretend: Any):
 def test_worlds_that_do_not_differ_are_said_so(run: Run, pretend: Any, tmp_path: Path):
     pretend(make_training("r", variety=NO_VARIETY))
     told = run("train", "quadruped", "--output", "r", "--json", "r.json")
-    assert "Worlds do not differ: all are the twin itself.\n" in told.out
+    assert "Worlds do not differ: all are the nominal model.\n" in told.out
     assert "Worlds differ in" not in told.out
     tree = json.loads((tmp_path / "r.json").read_text())
     assert tree["variety"]["ranges"] == {}

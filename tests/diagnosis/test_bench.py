@@ -1,4 +1,4 @@
-"""Worlds with a suspect put right predict a stand-in that has it; others do not."""
+"""Worlds with a suspect corrected predict a stand-in that has it; others do not."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ INSIDE = ("backlash", "flexibility")
 
 
 def errors(recording, right, names=()):
-    """Of a typical piece: the twin as it is, and with something put right."""
+    """Of a typical piece: the twin as it is, and with something corrected."""
     bench = Bench(load_twin("pendulum"), [recording], names)
     squares = Judge(bench).squares([Case(), right])
     return np.sqrt(np.median(squares.mean(2), axis=1))

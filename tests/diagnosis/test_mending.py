@@ -1,4 +1,4 @@
-"""A twin put right replays a stand-in that has the effect."""
+"""A corrected twin replays a stand-in that has the effect."""
 
 import pytest
 

@@ -8,7 +8,7 @@ from realworthy.diagnosis.shares import attribute
 from realworthy.diagnosis.suspects import Number, Suspect
 
 WORTH = {(): 13.0, ("a",): 7.0, ("b",): 9.0, ("a", "b"): 1.0}
-"""Loss with each set of causes put right; noise alone would leave 1."""
+"""Loss with each set of causes corrected; noise alone would leave 1."""
 
 
 class Table:

@@ -161,7 +161,7 @@ MARGINS = (
         ),
     ),
     MarginResult(
-        name="held steps",
+        name="action repeat",
         unit="",
         largest=None,
         failing=2.0,

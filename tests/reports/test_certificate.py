@@ -81,17 +81,17 @@ def test_the_order_is_verdict_reasons_bounds_warnings_limits(page, failed):
         "Failed",
         "for 2 reasons",
         *failed.reasons,
-        "At least 87 % of episodes succeed in 90 % of the realities",
+        "90 % of robots within the limits below succeed in at least 87 % of episodes",
         *failed.warnings,
         "Limits of validity",
         "Not covered",
-        "Under which conditions it succeeds",
-        "What other engines say",
-        "How much it bears",
-        "The worst that the belief allows",
-        "Failures to look at",
-        "What the contract says",
-        "How it was judged",
+        "Success by condition",
+        "Other physics engines",
+        "Robustness margins",
+        "Worst-case parameters",
+        "Failed episodes",
+        "Interface contract",
+        "How it was evaluated",
     ]
     # the page's title repeats the verdict, so places are sought one after another
     place = 0
@@ -113,8 +113,8 @@ def test_a_passed_certificate_says_at_once_what_may_be_expected(passed: Certific
     page = read(build_certificate_page(passed))
     verdict = page.text.index("Passed", page.text.index("realworthy certify"))
     expected = (
-        "At least 87 % of episodes succeed in 90 % of the realities within the limits "
-        "below, with 95 % confidence."
+        "90 % of robots within the limits below succeed in at least 87 % of episodes "
+        "(95 % confidence)."
     )
     assert 0 < page.text.index(expected) - verdict < 20
     assert page.text.count(expected) == 1
@@ -153,11 +153,11 @@ def test_words_are_those_of_the_certificate(page: Parsed, failed: Certificate):
         *(failed.policy, failed.policy_hash, failed.suite, failed.created),
         *(failed.task, failed.twin, "mujoco 3.9.0", "realworthy 0.4.0"),
         *("seed 7919, number 3", "seed 0, number 12"),
-        "2,048 in 64 realities",
+        "2,048 on 64 robots",
         # 128 + 6 × 64 + 8; 4 × 64 + 3 × 64 + 64
-        "520 in 8 conditions; 2 conditions skipped; the physics of 2 more diverged",
+        "520 in 8 conditions; 2 conditions skipped; physics diverged in 2 more",
         "512 at 8 values",
-        "200 points of the belief",
+        "200 parameter samples",
     ]
     missing = [words for words in told if words not in page.text]
     assert not missing
@@ -182,21 +182,21 @@ def test_every_cell_is_on_the_map_with_its_own_colour(page: Parsed):
 
 def test_colour_is_never_alone(page: Parsed):
     assert "62 of 64 ✓ passed, required" in page.text
-    assert "0 of 64 ✕ failed, only reported" in page.text
-    assert "not played – skipped" in page.text
+    assert "0 of 64 ✕ failed, not required" in page.text
+    assert "not run – skipped" in page.text
     for mark in ("✓ ok", "! warning", "✕ failed"):
         assert mark in page.text
 
 
 def test_skipped_cells_say_why(page: Parsed):
-    listed = page.text[page.text.index("Skipped, and why") :]
+    listed = page.text[page.text.index("Skipped conditions") :]
     assert "engine warp there is no CUDA device." in listed
     assert "ground friction × 0.5 the twin touches no ground." in listed
 
 
 def test_engines_agree_or_not_in_words(page: Parsed):
     assert "engine drake: ✓ agrees" in page.text
-    assert "engine warp: – not heard" in page.text
+    assert "engine warp: – not run" in page.text
     assert "joint.velocity 2.34 s 1.02 1.19" in page.text
 
 
@@ -212,15 +212,16 @@ def test_margins_are_drawn_with_the_bar(page: Parsed, failed: Certificate):
     [
         (
             MARGINS[0],
-            "It bears 0.02 s; at 0.03 s only 31 of 64 episodes succeed, below 80 %.",
-        ),
-        (MARGINS[1], "It bears 8 ×, the most that was tried."),
-        (
-            MARGINS[2],
-            "It does not bear even the least: at 2 only 12 of 64 episodes succeed, "
+            "Succeeds up to 0.02 s; at 0.03 s only 31 of 64 episodes succeed, "
             "below 80 %.",
         ),
-        (MARGINS[3], "Not tried: the twin has no payload."),
+        (MARGINS[1], "Succeeds up to 8 ×, the largest value tested."),
+        (
+            MARGINS[2],
+            "Fails at the smallest value tested: at 2 only 12 of 64 episodes succeed, "
+            "below 80 %.",
+        ),
+        (MARGINS[3], "Not tested: the twin has no payload."),
     ],
 )
 def test_the_largest_borne_value_is_said(margin: MarginResult, words: str):
@@ -243,15 +244,15 @@ def test_the_believed_range_is_found_from_the_covered_one():
 
 
 def test_the_worst_case_is_told(page: Parsed):
-    assert "It repeats itself: with fresh starts 21 of 64 episodes succeed" in page.text
-    assert "the first 62 % are safe" in page.text
-    assert "What matters most is 'joint.damping'." in page.text
-    rows = page.text[page.text.index("what matters most first") :]
+    assert "A retest confirms it: 21 of 64 new episodes succeed" in page.text
+    assert "the policy passes on the first 62 %." in page.text
+    assert "The parameter with the largest effect is 'joint.damping'." in page.text
+    rows = page.text[page.text.index("parameters ordered by effect") :]
     assert rows.index("joint.damping") < rows.index("pendulum.mass")
     labels = [known["aria-label"] for _, known in page.tags if "aria-label" in known]
     # limits are half of 0.022 … 0.074 about 0.04
     assert (
-        "joint.damping: nominal at 35 %, worst at 98 % of the believed range" in labels
+        "joint.damping: nominal at 35 %, worst at 98 % of the belief's range" in labels
     )
 
 
@@ -318,19 +319,19 @@ def test_a_cell_is_painted_by_its_own_bar(failed: Certificate):
         "cell below required",
         "cell below required",
     ]
-    assert "48 of 64, wanted 60 %" in page.text
-    assert "its colour goes by that" in page.text
+    assert "48 of 64, required 60 %" in page.text
+    assert "is coloured by that bar" in page.text
     plain = read(build_certificate_page(replace(failed, cells=(usual,))))
-    assert "its colour goes by that" not in plain.text
+    assert "is coloured by that bar" not in plain.text
 
 
 def test_what_is_not_covered_is_said(page: Parsed, failed: Certificate):
-    assert "The outer 50 % of the believed ranges" in page.text
+    assert "The outer 50 % of the belief's ranges" in page.text
     assert "Effects that the twin lacks" in page.text
     assert "never against the robot" in page.text
-    assert "no other engine agreed" not in page.text  # drake did
+    assert "no other engine confirmed" not in page.text  # drake did
     alone = replace(failed, cells=CELLS[:3])
-    assert "no other engine agreed" in read(build_certificate_page(alone)).text
+    assert "no other engine confirmed" in read(build_certificate_page(alone)).text
 
 
 def test_limits_in_which_it_fails_are_not_called_valid(failed: Certificate):
@@ -339,15 +340,15 @@ def test_limits_in_which_it_fails_are_not_called_valid(failed: Certificate):
     coverage = replace(failed.coverage, verdict=CertificateVerdict.FAIL, validity=low)
     bad = replace(failed, validity=low, coverage=coverage)
     text = read(build_certificate_page(bad)).text
-    assert "does not work well enough within them" in text
-    assert "holds where all of this is so at once" not in text
+    assert "does not work well enough within these limits" in text
+    assert "Valid only while every parameter" not in text
 
 
 def test_a_bound_of_nothing_promises_nothing(failed: Certificate):
     none = replace(failed, validity=replace(VALIDITY, lower=0.0))
     text = read(build_certificate_page(none)).text
-    assert "prove no share of successes at all" in text
-    assert "At least 0 %" not in text
+    assert "prove no success rate above 0 %" in text
+    assert "least 0 %" not in text
 
 
 def test_a_certificate_of_cells_alone_speaks_of_the_first(failed: Certificate):
@@ -367,10 +368,10 @@ def test_a_certificate_of_cells_alone_speaks_of_the_first(failed: Certificate):
         "In the condition 'everyday' 99.2 % of episodes succeed (95.7 % to 99.9 %"
         in text
     )
-    assert "speaks of the nominal twin alone" in text
+    assert "valid for the nominal model only" in text
     assert "No episode failed." in text
     empty = replace(plain, cells=(), warnings=(), versions={})
-    assert "Nothing was played" in read(build_certificate_page(empty)).text
+    assert "No condition was run" in read(build_certificate_page(empty)).text
 
 
 def test_missing_evidence_says_how_much(failed: Certificate):
@@ -394,7 +395,7 @@ def test_missing_evidence_says_how_much(failed: Certificate):
     assert say_verdict(leave_open(None)) == "Insufficient evidence"
     assert say_verdict(leave_open(17, required=False)) == "Insufficient evidence"
     assert (
-        "It has neither passed nor failed, for one reason."
+        "The evidence decides neither way, for one reason."
         in read(build_certificate_page(one)).text
     )
 
@@ -406,7 +407,7 @@ def test_many_parameters_are_folded_away(failed: Certificate):
     }
     wide = replace(failed, validity=replace(VALIDITY, parameters=many))
     text = read(build_certificate_page(wide)).text
-    assert "Parameters, anywhere within, all at once: 40" in text
+    assert "Ranges of the parameters: 40" in text
     assert all(name in text for name in many)
 
 

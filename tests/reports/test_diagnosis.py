@@ -24,10 +24,10 @@ def test_the_order_is_warnings_verdict_causes_plots(page: Parsed, diagnosis: Dia
     parts = [
         diagnosis.warnings[0],
         diagnosis.summary,
-        "Where the gap comes from",
-        "A joint counts the other way round",
+        "Causes of the gap",
+        "The sign of a joint is inverted",
         "Dry friction is wrong",
-        "Play in a gear",
+        "Backlash in a gear",
         diagnosis.changes[0].size,
         diagnosis.next_experiment,
         "Robot and twin over time",
@@ -47,7 +47,7 @@ def test_every_finding_is_there(page: Parsed, diagnosis: Diagnosis):
             assert words in page.text
     assert diagnosis.interactions[0] in page.text
     assert "stribeck of joint (friction that is higher at rest)" in page.text
-    assert "in 0.4 % of cases" in page.text
+    assert "False-alarm rate: 0.4 %" in page.text
 
 
 def test_numbers_are_those_of_the_diagnosis(page: Parsed, diagnosis: Diagnosis):
@@ -112,7 +112,7 @@ def test_a_healthy_twin_has_no_causes(diagnosis: Diagnosis, tmp_path: Path):
     )
     write_diagnosis(healthy, tmp_path / "page.html")
     page = read_page(tmp_path / "page.html")
-    assert "In order" in page.text
+    assert "No fault found" in page.text
     assert "Where the gap comes from" not in page.text
     assert "What has changed" not in page.text
     assert "Warning" not in page.text
@@ -121,7 +121,7 @@ def test_a_healthy_twin_has_no_causes(diagnosis: Diagnosis, tmp_path: Path):
 def test_an_interrupted_diagnosis_says_so_first(diagnosis: Diagnosis, tmp_path: Path):
     write_diagnosis(replace(diagnosis, is_partial=True), tmp_path / "page.html")
     text = read_page(tmp_path / "page.html").text
-    assert text.index("It was interrupted") < text.index(diagnosis.warnings[0])
+    assert text.index("Interrupted:") < text.index(diagnosis.warnings[0])
 
 
 def test_hostile_words_stay_words(diagnosis: Diagnosis, tmp_path: Path):

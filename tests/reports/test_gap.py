@@ -37,7 +37,7 @@ def test_numbers_are_those_of_the_gap(gap: Gap, tmp_path: Path):
     ]
     assert set(map(float, expected)) <= set(page.values)
     assert f"{gap.replay.position_rmse:.3g} rad" in page.text
-    assert f"{gap.one_step.floor:.3g} × by noise alone" in page.text
+    assert f"{gap.one_step.floor:.3g} from noise alone" in page.text
     assert all(one.name in page.text for one in gap.recordings)
 
 
@@ -124,8 +124,8 @@ def test_a_replay_that_blew_up_is_said_first(gap: Gap, tmp_path: Path):
 @pytest.mark.parametrize(
     ("times", "words"),
     [
-        (1.0, "1 times the noise"),
-        (250.0, "250 times the noise"),
+        (1.0, "1 times the sensor noise"),
+        (250.0, "250 times the sensor noise"),
         (2e3, "far above the"),
     ],
 )
@@ -142,7 +142,7 @@ def test_the_error_is_set_beside_the_noise(
 def test_left_out_recordings_are_said(gap: Gap, tmp_path: Path):
     write_gap(gap, tmp_path / "page.html", left_out=["recording 'mute' is empty."])
     page = read_page(tmp_path / "page.html")
-    assert "Left out: recording 'mute' is empty." in page.text
+    assert "Excluded: recording 'mute' is empty." in page.text
 
 
 HOSTILE = '</script><script>alert("1 & 2")</script>'

@@ -34,7 +34,7 @@ def test_measure(published: Publish):
         assert joints.find(joint, "error").value == error
         assert joints.find(joint, "noise").value == floor[joint]
         torques = [one["missing_torque"][joint] for one in tree["recordings"]]
-        shown = joints.find(joint, "missing torque").value
+        shown = joints.find(joint, "torque residual").value
         assert shown == pytest.approx(sum(torques) / len(torques), rel=1e-12)
     recordings = page.table("Replay by recording")
     assert [row[0].text for row in recordings.rows] == [
@@ -46,19 +46,19 @@ def test_measure(published: Publish):
     horizons = page.table("Error of predictions")
     assert [f"{s:g}" for s in horizons.column("seconds ahead")] == [*tree["horizons"]]
     assert horizons.column("twin") == [*tree["horizons"].values()]
-    assert horizons.column("noise alone") == [*tree["horizon_floor"].values()]
+    assert horizons.column("noise floor") == [*tree["horizon_floor"].values()]
     assert page.tiles["replay error"].value == replay["position_rmse"]
-    assert page.tiles["one row ahead"].value == tree["one_step"]["error"]
+    assert page.tiles["normalised one-step error"].value == tree["one_step"]["error"]
     last = [*tree["horizons"]][-1]
     assert page.tiles[f"{last} s ahead"].value == tree["horizons"][last]
     rms = math.sqrt(sum(sd**2 for sd in floor.values()) / len(floor))
-    assert page.tiles["noise of the sensors"].value == pytest.approx(rms, rel=1e-12)
+    assert page.tiles["sensor noise"].value == pytest.approx(rms, rel=1e-12)
 
 
 def test_diagnose(published: Publish):
     page, tree = read(published, "diagnose")
     assert page.tiles["replay error"].value == tree["replay"]["position_rmse"]
-    after = page.tiles["with causes put right"].value
+    after = page.tiles["with causes corrected"].value
     assert after == tree["replay_after"]["position_rmse"]
     unexplained = tree["shares"]["unexplained"]
     assert page.tiles["explained"].value == pytest.approx(1 - unexplained)
@@ -85,7 +85,7 @@ def test_diagnose(published: Publish):
     joints = page.table("Replay by joint")
     for joint, error in tree["replay"]["per_joint"].items():
         assert joints.find(joint, "error").value == error
-        mended = joints.find(joint, "error, causes put right").value
+        mended = joints.find(joint, "error, causes corrected").value
         assert mended == tree["replay_after"]["per_joint"][joint]
     for change in tree["changes"]:
         assert change["false_alarm_rate"] in exact
@@ -115,12 +115,12 @@ def test_train(published: Publish):
     page, tree = read(published, "train")
     judged, nominal = tree["evaluation"], tree["at_nominal"]
     assert page.tiles["success"].value == judged["success"]
-    assert page.tiles["on the twin itself"].value == nominal["success"]
+    assert page.tiles["on the nominal model"].value == nominal["success"]
     assert page.tiles["steps"].value == tree["steps"]
     assert page.tiles["time"].value == tree["seconds"]
     assert page.tiles["steps per second"].value == tree["steps_per_second"]
     costs = page.table("The same policy")
-    for row, told in (("as randomized", judged), ("the twin itself", nominal)):
+    for row, told in (("as randomized", judged), ("nominal model", nominal)):
         assert costs.find(row, "success").value == told["success"]
         assert costs.find(row, "success between").values == told["interval"]
         assert costs.find(row, "return").value == told["return"]
@@ -134,15 +134,15 @@ def test_train(published: Publish):
     failures = page.table("Failed episodes")
     assert [row[0].text for row in failures.rows] == ["fall", "no_progress"]
     for code in judged["failures"]:
-        for column, told in (("as randomized", judged), ("the twin itself", nominal)):
+        for column, told in (("as randomized", judged), ("nominal model", nominal)):
             assert failures.find(code, column).value == told["failures"].get(code, 0)
-    looks = page.table("Every look")
+    looks = page.table("Every evaluation")
     for column, key in (
         ("steps", "steps"),
         ("after", "seconds"),
         ("success", "success"),
         ("return", "return"),
-        ("reward of a step", "reward"),
+        ("reward per step", "reward"),
     ):
         assert looks.column(column) == [look[key] for look in tree["looks"]]
     variety = tree["variety"]
@@ -171,9 +171,9 @@ def test_certify(published: Publish):
     success, validity = tree["success"], tree["validity"]
     assert page.tiles["at least"].value == success["lower"]
     assert page.tiles["on average"].value == success["mean"]
-    assert page.tiles["in the worst reality"].value == validity["worst"]
-    assert page.tiles["in the worst tenth"].value == validity["worst_tenth"]
-    assert page.tiles["wanted"].value == tree["bar"]
+    assert page.tiles["on the worst robot"].value == validity["worst"]
+    assert page.tiles["on the worst tenth"].value == validity["worst_tenth"]
+    assert page.tiles["required"].value == tree["bar"]
     cells = page.table("Every condition in numbers")
     assert [row[0].text for row in cells.rows] == [c["name"] for c in tree["cells"]]
     for cell in tree["cells"]:
@@ -187,11 +187,11 @@ def test_certify(published: Publish):
         assert row["share of successes"].values == [share["lower"], share["upper"]]
         assert row["physics diverged"].value == cell["invalid"]
         assert row["wanted"].values == ([] if cell["bar"] is None else [cell["bar"]])
-    limits = page.table("Parameters, anywhere within")
+    limits = page.table("Ranges of the parameters")
     for name, known in validity["parameters"].items():
         for column, key in (("from", "lower"), ("to", "upper"), ("nominal",) * 2):
             assert limits.find(name, column).value == known[key]
-    noise = page.table("Noise of measurements")
+    noise = page.table("Largest measurement noise")
     assert noise.column("standard deviation, SI units") == [*validity["noise"].values()]
     margins = page.table("Successes at each value")
     levels = [level for one in tree["margins"] for level in one["levels"]]
@@ -224,13 +224,13 @@ def test_tour(published: Publish):
         assert row["gap, points"].value == pytest.approx(100 * told["gap"])
         assert row["certificate"].text == told["verdict"]
         assert row["certified at least"].value == told["certified_lower"]
-    hidden = page.table("What was hidden")
+    hidden = page.table("Hidden parameters")
     for one in tree["estimates"]:
         for column, key in (("published", "nominal"), ("calibrated", "mean")):
             assert hidden.find(one["name"], column).value == one[key]
         for column in ("sd", "truth"):
             assert hidden.find(one["name"], column).value == one[column]
-    steps = page.table("When each step had ended")
+    steps = page.table("Time at which each step")
     assert steps.column("after") == [*tree["seconds"].values()]
     assert steps.column("processor time") == [*tree["processor"].values()]
 

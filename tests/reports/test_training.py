@@ -41,12 +41,12 @@ def test_the_order_is_warnings_verdict_figures_way_worlds_folder(tmp_path: Path)
         "A disk was full.",
         "Succeeds in 98.0 % of 256 unseen episodes (95.5 … 99.2 %).",
         "737,280 in 180 updates",
-        "until its target was met",
-        "On the way",
-        "What randomization costs",
+        "stopped at its target",
+        "Training progress",
+        "Cost of randomization",
         "How episodes failed",
-        "How worlds differ",
-        "What the run left",
+        "Domain randomization",
+        "Files of the run",
         "realworthy certify runs/walk/policy.onnx",
         "realworthy view quadruped --policy runs/walk/policy.onnx",
     ]
@@ -96,19 +96,19 @@ def test_where_no_episode_counts_none_is_judged(tmp_path: Path):
 
 def test_what_it_cost_is_the_difference(page: Parsed):
     assert "as randomized 98 % 96 … 99 %" in page.text
-    assert "the twin itself 99.2 % 97 … 100 %" in page.text
+    assert "nominal model 99.2 % 97 … 100 %" in page.text
     assert "difference −1.17 points" in page.text  # 251 less 254 of 256
 
 
 def test_failures_are_counted_in_words(page: Parsed):
     assert "fall It fell 3 2" in page.text
-    assert "no_progress It did not get there in time 2 0" in page.text
-    assert "Episodes whose physics diverged say nothing of the policy" in page.text
+    assert "no_progress It missed its goal in time 2 0" in page.text
+    assert "Episodes in which the physics diverged are excluded" in page.text
 
 
 def test_steps_that_diverged_are_told(tmp_path: Path):
     page = show(tmp_path, invalid_count=1234)
-    assert "diverged in 1,234 steps of practice" in page.text
+    assert "diverged in 1,234 training steps" in page.text
     assert "steps of practice" not in show(tmp_path).text
 
 
@@ -157,12 +157,12 @@ def test_narrow_ranges_keep_the_digits_that_differ(page: Parsed):
 
 def test_worlds_that_do_not_differ_are_said_so(tmp_path: Path):
     page = show(tmp_path, variety=NO_VARIETY)
-    assert "Worlds do not differ: all are the twin itself" in page.text
+    assert "Worlds do not differ: all are the nominal model" in page.text
     assert "What differs between worlds" not in page.text
     assert "What randomization costs" not in page.text
     noisy = show(tmp_path, variety=replace(NO_VARIETY, noise={".position": 0.01}))
     assert "Worlds do not differ" not in noisy.text
-    assert "All worlds have the twin's own numbers." in noisy.text
+    assert "All worlds have the nominal parameters." in noisy.text
     assert "position 0.01" in noisy.text
 
 
@@ -179,7 +179,7 @@ def test_looks_are_drawn_as_they_are(tmp_path: Path, count: int):
 def test_without_looks_there_is_no_chart(tmp_path: Path):
     page = show(tmp_path, looks=())
     assert page.figures == []
-    assert "No look at the policy on the way is known." in page.text
+    assert "No evaluation during training was recorded." in page.text
 
 
 def test_a_reward_that_is_no_number_leaves_a_hole(tmp_path: Path):

@@ -114,7 +114,7 @@ def test_a_quick_tour_ends_on_a_page(tmp_path: Path):
     page = tmp_path / "page.html"
     write_tour(taken, page)
     text = page.read_text()
-    assert "What was hidden" in text
+    assert "Hidden parameters" in text
     assert taken.note.startswith("A quick tour")
     assert taken.note in text
     assert len(taken.list_unseen()) == 2

@@ -160,5 +160,5 @@ def test_each_number_of_a_dc_motor_acts_as_its_equation_says(name: str, tmp_path
     assert is_native == (name in NATIVE)
     size = np.sqrt(np.mean(expected**2))
     assert np.sqrt(np.mean((torque - expected) ** 2)) < 0.01 * size
-    # and the number mattered: the nominal motor is told apart
+    # and the number mattered: the nominal motor is distinguished
     assert np.sqrt(np.mean((before - expected) ** 2)) > 0.015 * size

@@ -23,7 +23,7 @@ _Folder = tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
 
 @dataclass(frozen=True, slots=True)
 class Certify:
-    """Test a policy: its contract, other simulators, stress, the worst e; a verdict."""
+    """Test a policy: contract, other simulators, stress, worst case; a verdict."""
 
     policy: Annotated[
         Path,

@@ -223,9 +223,9 @@ def print_deployment(found: "Deployment") -> None:
     loop = found.loop
     if loop.beats:
         print(
-            f"Loop: {loop.beats} steps, late by {loop.p50_us:.0f} µs (half), "
-            f"{loop.p99_us:.0f} µs (99 %), {loop.max_us:.0f} µs (most); "
-            f"{loop.overruns} overruns, {loop.skipped} steps left out"
+            f"Loop: {loop.beats} steps, latency {loop.p50_us:.0f} µs (p50), "
+            f"{loop.p99_us:.0f} µs (p99), {loop.max_us:.0f} µs (max); "
+            f"{loop.overruns} overruns, {loop.skipped} steps skipped"
         )
     if braked := sum(trial.braked for trial in found.trials):
         emit_note(tell_braking(braked), style="yellow")

@@ -67,7 +67,7 @@ class Diagnose:
         Role.WRITTEN,
         tyro.conf.arg(metavar="FOLDER", help_behavior_hint=""),
     ] = None
-    """Also write the recordings with faults of their logs put right."""
+    """Also write the recordings with faults of their logs corrected."""
     overwrite: Flag = False
     """Replace files of the same names."""
 
@@ -104,7 +104,7 @@ class Diagnose:
             save(to_tree(found))
         print_diagnosis(found)
         if self.fix is not None:
-            emit_note(f"{counted(len(fixed), 'recording')} put right in {self.fix}")
+            emit_note(f"{counted(len(fixed), 'recording')} corrected in {self.fix}")
         return choose_status(found)
 
     def _load(self, paths: Sequence[Path]) -> "list[Recording]":
@@ -134,7 +134,7 @@ class Diagnose:
     def _fix(
         self, recordings: "Sequence[Recording]", found: "Diagnosis"
     ) -> Sequence[Path]:
-        """Files with logs put right; none where nothing is wrong with the logs."""
+        """Corrected files; none where the logs have no faults."""
         if self.fix is None or not found.fixes or found.is_partial:
             return ()
         from realworthy.diagnosis.fix import write_fixed
@@ -194,14 +194,14 @@ def print_diagnosis(found: "Diagnosis") -> None:
     from realworthy.reports.elements.wording import describe_verdict
 
     if found.is_partial:
-        emit_note("Interrupted: what was found until then.", style="yellow")
+        emit_note("Interrupted: partial results.", style="yellow")
     for warning in found.warnings:
         emit_note(f"Warning: {warning}", style="yellow")
     emit_heading(f"{describe_verdict(found.verdict)}.", found.summary)
     emit_note("")
     emit_table(
         "",
-        ("cause", "joints", "share (90 %)", "costs the task", "what to do"),
+        ("cause", "joints", "share (90 %)", "task loss", "next step"),
         [
             (c.name, _shorten(c.joints), _draw_share(c), _draw_loss(c), c.next_step)
             for c in found.causes
@@ -216,8 +216,8 @@ def print_diagnosis(found: "Diagnosis") -> None:
     if found.next_experiment:
         emit_heading("Next experiment:", found.next_experiment)
     if found.detection_limit:
-        emit_heading("Could not show:", found.detection_limit)
-    emit_table("Found in order", ("", ""), list(found.notes.items()))
+        emit_heading("Detection limit:", found.detection_limit)
+    emit_table("Checks passed", ("", ""), list(found.notes.items()))
 
 
 def _print_cause(rank: int, cause: "Cause") -> None:
@@ -239,7 +239,7 @@ def _print_cause(rank: int, cause: "Cause") -> None:
         emit_note(f"Costs {loss.mean:.3g} of {loss.measure} ({between}).", style="")
     if cause.alternatives:
         others = "; ".join(map(describe_alternative, cause.alternatives))
-        emit_note(f"Cannot be told apart from: {others}.", style="")
+        emit_note(f"Not distinguishable from: {others}.", style="")
     if cause.fix:
         emit_block("Put into the sidecar:", cause.fix.rstrip())
     emit_table(
@@ -260,9 +260,9 @@ def _print_change(change: "Change") -> None:
 
     emit_heading(f"Changed: {describe_change(change)}", change.size)
     emit_note(change.evidence, style="")
-    emit_note(f"What to do: {change.next_step}", style="")
+    emit_note(f"Next step: {change.next_step}", style="")
     rate = f"{100 * change.false_alarm_rate:.2g} %"
-    emit_note(f"An unchanged machine would look so in {rate} of cases.\n")
+    emit_note(f"False-alarm rate: {rate}.\n")
 
 
 def _shorten(joints: Sequence[str]) -> str:

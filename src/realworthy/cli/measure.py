@@ -71,7 +71,7 @@ class Measure:
         for words in gap.cut:
             emit_note(words, style="yellow")
         for problem in gap.skipped:
-            emit_note(f"Left out: {problem}", style="yellow")
+            emit_note(f"Excluded: {problem}", style="yellow")
         return 0
 
 
@@ -134,9 +134,9 @@ def print_gap(gap: "Gap") -> None:
         (
             "joint",
             "error",
-            "noise",
-            "missing torque [N·m]",
-            "its floor",
+            "sensor noise",
+            "torque residual [N·m]",
+            "noise floor [N·m]",
             "differs by",
         ),
         [
@@ -153,13 +153,13 @@ def print_gap(gap: "Gap") -> None:
     )
     emit_table(
         "Prediction from measured states",
-        ("seconds ahead", "error", "noise alone"),
+        ("seconds ahead", "error", "noise floor"),
         [(s, error, gap.horizon_floor[s]) for s, error in gap.horizons.items()],
     )
     _print_repeats(gap)
     emit_note(
-        f"One row ahead: {step.error:.2g} × what changes in a row (1: no better than "
-        f"no motion), {step.floor:.2g} × by noise alone.",
+        f"Normalised one-step error: {step.error:.2g} (1: no better than predicting no "
+        f"change); {step.floor:.2g} from sensor noise alone.",
         style="",
     )
     for remark in gather_remarks(gap.recordings):
@@ -175,7 +175,7 @@ def _print_repeats(gap: "Gap") -> None:
     repeats = measure_repeats(gap.recordings)
     emit_table(
         "Repeats of the same commands",
-        ("repeat_group", "recordings", "robot from itself", "twin from robot", "ratio"),
+        ("repeat_group", "recordings", "repeatability", "twin error", "ratio"),
         [
             (one.group, one.count, one.robot_error, one.twin_error, one.error_ratio)
             for one in repeats

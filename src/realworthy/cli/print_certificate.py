@@ -37,8 +37,8 @@ def print_certificate(
     )
     _print_validity(found)
     emit_table(
-        "Margins, each alone",
-        ("", "bears", "fails at", "unit"),
+        "Robustness margins, one disturbance at a time",
+        ("", "succeeds up to", "fails at", "unit"),
         [
             (m.name, m.largest, m.failing, m.unit)
             for m in found.margins
@@ -51,10 +51,10 @@ def print_certificate(
     if found.grade is not None:
         emit_note(f"Grade, '{found.grade.cell}' against everyday: {found.grade.about}")
     if found.worst is not None:
-        emit_note(f"Worst e: {found.worst.about}")
+        emit_note(f"Worst-case parameters: {found.worst.about}")
     for cell in found.cells:
         if cell.skipped:
-            emit_note(f"Not played: {cell.name}, {cell.skipped}")
+            emit_note(f"Not run: {cell.name}, {cell.skipped}")
     _print_trials(trials)
 
 
@@ -63,7 +63,7 @@ def print_draft(draft: "ContractDraft", path: "Path") -> None:
     emit(Text(f"{path} is drafted. The policy comes from {draft.origin}."))
     for title, notes in (
         ("To be filled in", draft.missing),
-        ("Assumed, to be looked at", draft.assumed),
+        ("Assumed, to be checked", draft.assumed),
         ("Known", draft.known),
     ):
         emit_table(title, ("", ""), [(note.key, note.about) for note in notes])
@@ -75,8 +75,8 @@ def _summarise(found: "Certificate") -> str:
         return f"{what}: {success.mean:.1%} succeed, at least {success.lower:.1%}."
     return (
         f"{what}: {success.mean:.1%} of episodes succeed; "
-        f"{found.validity.content:.0%} of realities within the limits below show at "
-        f"least {success.lower:.1%}."
+        f"{found.validity.content:.0%} of robots sampled within the limits below "
+        f"succeed at least {success.lower:.1%} of the time."
     )
 
 
@@ -96,7 +96,7 @@ def _make_row(cell: "CellResult") -> tuple[Text | str, ...]:
 
 def _say_limits(found: "Certificate") -> str:
     if found.coverage is not None and found.coverage.verdict != "pass":
-        return "Tried, and not shown to work in"
+        return "Tested without reaching the bar in"
     return "Valid for"
 
 
@@ -109,7 +109,7 @@ def _print_validity(found: "Certificate") -> None:
         for name, limits in validity.parameters.items()
     ]
     emit_table(
-        f"{_say_limits(found)} ({validity.scale:.0%} of the believed ranges)",
+        f"{_say_limits(found)} ({validity.scale:.0%} of the belief's ranges)",
         ("", "from", "to", "nominal", "unit"),
         rows[:_MOST],
     )

@@ -19,7 +19,7 @@ def print_tour(tour: "Tour") -> None:
             "95 %",
             "gap",
             "certificate",
-            "on the wire",
+            "over the network",
         ),
         [
             (
@@ -35,7 +35,7 @@ def print_tour(tour: "Tour") -> None:
         ],
     )
     emit_table(
-        "What was hidden",
+        "Hidden parameters",
         ("", "published", "calibrated", "±", "truth", "unit"),
         [
             (

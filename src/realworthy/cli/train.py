@@ -413,7 +413,7 @@ def print_training(training: "Training") -> None:
         [
             ("as randomized", f"{judged.success:.1%}", judged.mean_return),
             (
-                "the twin itself",
+                "nominal model",
                 f"{training.at_nominal.success:.1%}",
                 training.at_nominal.mean_return,
             ),
@@ -443,7 +443,7 @@ def print_variety(variety: "Variety") -> None:
     from realworthy.reports.training.progress import list_chances
 
     if variety.is_none:
-        emit_note("Worlds do not differ: all are the twin itself.", style="")
+        emit_note("Worlds do not differ: all are the nominal model.", style="")
         return
     emit_table(
         "Worlds differ in",

@@ -219,7 +219,9 @@ def _judge(
         )
     if not answers:
         return PreflightCheck(name, False, f"{joints[own]} did not answer")
-    return PreflightCheck(name, True, f"{joints[own]} answers ({alike[own]:.2f} alike)")
+    return PreflightCheck(
+        name, True, f"{joints[own]} answers (correlation {alike[own]:.2f})"
+    )
 
 
 def _compare(answer: _Answer) -> tuple[Floats, Floats]:

@@ -36,7 +36,7 @@ _SAME = {
     "torque_limit": ("saturation",),
     "encoder_offset": ("sensor_bias",),
 }
-"""Causes that no recording of this kind can tell apart."""
+"""Causes that no recording of this kind distinguishes."""
 _SIDES = {
     Part.BOTH: Side.BOTH,
     Part.MEASURED: Side.MEASUREMENTS,

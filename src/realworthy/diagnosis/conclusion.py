@@ -113,7 +113,9 @@ def _name_log_faults(
 def _say_fine(findings: Sequence[Finding]) -> str:
     """The first of several alike, and how many there are."""
     more = len(findings) - 1
-    return findings[0].evidence + (f" And {more} more alike." if more else "")
+    return findings[0].evidence + (
+        f" The same for {more} more recording{'s' if more > 1 else ''}." if more else ""
+    )
 
 
 def _measure_learnable(work: Work) -> dict[str, float]:
@@ -194,7 +196,7 @@ def _sum_shares(causes: Sequence[Cause], unexplained: float) -> Shares:
 
 
 def _measure_after(twin: Twin, work: Work) -> Gap | None:
-    """The gap with causes put right; None where that changes nothing."""
+    """The gap with causes corrected; None where that changes nothing."""
     found = work.found
     if work.is_partial or found is None or not found.suspects:
         return None
@@ -202,7 +204,7 @@ def _measure_after(twin: Twin, work: Work) -> Gap | None:
     mended, left = put_right(twin, case)
     if left:
         work.warnings.append(
-            f"No model can have {', '.join(left)}: the twin put right lacks that."
+            f"No model can have {', '.join(left)}: the corrected twin lacks it."
         )
     recordings = []
     for recording in work.recordings:

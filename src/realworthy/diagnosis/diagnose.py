@@ -32,7 +32,7 @@ def diagnose(
 ) -> Diagnosis:
     """Ranked causes of the gap between a twin and the robot behind recordings.
 
-    Faults of the log come first, then what replays of short pieces tell apart. `before`
+    Faults of the log come first, then what replays of short pieces resolve. `before`
     are recordings of an earlier day: then what changed since is named too. Recordings
     are cut where rows are missing for long, and units that are surely wrong are let
     through: the diagnosis tells them. With `attempts` (`load_attempts`) causes are
@@ -83,7 +83,7 @@ def _inspect(
 
 
 def _mend(recording: Recording, log: Sequence[tuple[Finding, Recording]]) -> Recording:
-    """A recording as far put right as physics needs it; rows that lack are bridged."""
+    """A recording corrected as far as physics needs it; missing rows are bridged."""
     faults = [f for f, owner in log if owner is recording and f.is_fault]
     for finding in faults:
         if finding.name == "dropped_samples":

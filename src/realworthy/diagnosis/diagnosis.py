@@ -135,7 +135,7 @@ class Diagnosis:
     gap: Gap
     """Before: the twin as it is, the recordings as they are."""
     after: Gap | None = None
-    """With every cause put right; None where there is none."""
+    """With every cause corrected; None where there is none."""
     changes: tuple[Change, ...] = ()
     interactions: tuple[str, ...] = ()
     """Causes that cost the task more, or less, together than one by one."""
@@ -146,7 +146,7 @@ class Diagnosis:
     is_partial: bool = False
     """Whether it was interrupted; what was found until then is here."""
     notes: dict[str, str] = field(default_factory=dict)
-    """What was looked at and found in order: `clock` → `no gaps in 6,000 rows`."""
+    """Checks that passed: `clock` → `no gaps in 6,000 rows`."""
     fixes: tuple[Fix, ...] = ()
     """Edits that put the faults of the recordings right, in their order."""
 

@@ -1,4 +1,4 @@
-"""A twin with causes put right, as far as a model can have them."""
+"""A twin with causes corrected, as far as a model can express them."""
 
 from collections.abc import Callable
 from functools import partial

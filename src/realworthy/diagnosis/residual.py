@@ -1,6 +1,6 @@
 """What is left of a gap: does it follow from state and command, or is it chance?
 
-A flexible model of the missing torque, random features and a ridge, judged on stretches
+A flexible model of the torque residual, random features and a ridge, judged on parts
 of time that it has not seen. It names nothing; it says whether there is something to
 name.
 """
@@ -18,7 +18,7 @@ _FEWEST = 200
 
 
 def measure_learnable(gap: RecordingGap, seed: int = 0) -> dict[str, float]:
-    """Joint → share of its missing torque's variance that state and command predict.
+    """Joint → share of its torque residual's variance that state and command predict.
 
     On unseen stretches, above the floor of noise and method; 0 where nothing is
     predictable, and no entry where the recording is too short.

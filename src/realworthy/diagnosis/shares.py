@@ -32,11 +32,11 @@ class Attribution:
     """90 %, over pieces."""
     unexplained: float
     without: tuple[Floats, ...]
-    """(pieces, joints) squares with all causes but one put right."""
+    """(pieces, joints) squares with all causes but one corrected."""
 
 
 def attribute(judge: Judge, found: Tried, seed: int = 0) -> Attribution:
-    """Shares of causes, with every set of them put right for itself and replayed."""
+    """Shares of causes, with every subset of them corrected and replayed."""
     count = len(found.suspects)
     sets = [s for k in range(count + 1) for s in combinations(range(count), k)]
     cases = [

@@ -1,4 +1,4 @@
-"""Suspects: what might be wrong, as worlds in which it is put right."""
+"""Suspects: what might be wrong, as worlds in which it is corrected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,7 +109,7 @@ class Suspect:
 
 
 def combine(suspects: Sequence[Suspect], xs: Sequence[ArrayLike]) -> Case:
-    """The world in which all of them are put right."""
+    """The world in which all of them are corrected."""
     total = Case()
     for suspect, x in zip(suspects, xs, strict=True):
         total = total + suspect.case(x)

@@ -79,7 +79,7 @@ def say_evidence(
     `without` and `with_it` are errors on its joints in times the noise.
     """
     change = (
-        f"With {' and '.join(said)}" if said else _SAID.get(suspect.name, "Put right")
+        f"With {' and '.join(said)}" if said else _SAID.get(suspect.name, "Corrected")
     )
     text = (
         f"{change}, predictions {seconds:.2g} s ahead are off by {times(with_it)} "

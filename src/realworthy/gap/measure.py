@@ -47,7 +47,7 @@ class ReplayGap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneStep:
-    """Errors one row ahead, over the spread of what changes in a row."""
+    """One-step prediction errors, normalised by the spread of one-step changes."""
 
     error: float
     floor: float

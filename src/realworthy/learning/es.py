@@ -54,7 +54,7 @@ def es_gradient(
 def centre_ranks(values: Tensor) -> Tensor:
     """Ranks of all values, spread evenly over −0.5…0.5: outliers count no more.
 
-    Equal values share a rank: what brought the same is not told apart.
+    Equal values share a rank: equal returns are not distinguished.
     """
     flat = values.flatten()
     below = (flat < flat[:, None]).sum(1)

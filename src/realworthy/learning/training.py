@@ -170,7 +170,7 @@ class RunStatus:
     """While practising and learning; looking apart."""
     metrics: Metrics
     evaluation: Evaluation | None
-    """The newest look at the policy."""
+    """The latest evaluation of the policy."""
 
     def to_words(self) -> str:
         """In a line that fits into a terminal."""

@@ -104,7 +104,7 @@ class CalibrationView:
 
     @cached_property
     def correlations(self) -> tuple[str, ...]:
-        """Numbers that are told together, in words."""
+        """Correlated estimates, in words."""
         belief = self.calibration.belief
         return (
             describe_correlations(belief) if isinstance(belief, GaussianBelief) else ()

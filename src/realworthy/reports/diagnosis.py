@@ -23,7 +23,7 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.MISSING_EFFECT: "attention",
     Verdict.CANNOT_TELL: "open",
 }
-_PARTIAL = "It was interrupted: what was found until then is here, and no more."
+_PARTIAL = "Interrupted: these are partial results."
 
 
 def write_diagnosis(
@@ -173,14 +173,14 @@ class DiagnosisView:
         if told.after is not None:
             tiles.append(
                 Tile(
-                    label="with causes put right",
+                    label="with causes corrected",
                     value=Number(told.after.replay.position_rmse, unit),
                     note="replay error, same recordings",
                 )
             )
         tiles.append(
             Tile(
-                label="noise of the sensors",
+                label="sensor noise",
                 value=Number(compute_noise(told.gap), unit),
                 note="root mean square over joints",
             )

@@ -22,8 +22,8 @@ from realworthy.tours.ways import Way
 from realworthy.twins import load_twin
 
 _WORDS = {
-    Way.NOMINAL: "the twin as published",
-    Way.WIDE: "a wide table around it",
+    Way.NOMINAL: "the nominal model",
+    Way.WIDE: "wide domain randomization",
     Way.CALIBRATED: "the calibrated belief",
 }
 _TONES: dict[TourVerdict, Tone] = {
@@ -93,7 +93,7 @@ class TourView:
                 "gap, points",
                 "certificate",
                 "certified at least",
-                "over the wire",
+                "over the network",
             ),
             rows=tuple(self._make_row(each) for each in self.tour.fared),
         )
@@ -116,7 +116,7 @@ class TourView:
     @cached_property
     def hidden(self) -> PageTable:
         return PageTable(
-            caption="What was hidden, and what the recordings told of it",
+            caption="Hidden parameters of the robot, and their estimates",
             columns=("", "published", "calibrated", "sd", "truth", "unit"),
             rows=tuple(
                 (
@@ -145,23 +145,26 @@ class TourView:
     def short_gap(self) -> str:
         tour = self.tour
         return (
-            "On motions that no fit has seen the twin was off by "
-            f"{Number(tour.gap_before, tour.unit)}, and by "
-            f"{Number(tour.gap_after, tour.unit)} once calibrated."
+            "On held-out motions the nominal model was off by "
+            f"{Number(tour.gap_before, tour.unit)}, the "
+            f"calibrated twin by {Number(tour.gap_after, tour.unit)}."
         )
 
     @property
     def gap_words(self) -> str:
         tour, names = self.tour, " and ".join(p.stem for p in self.tour.list_unseen())
-        said = f"{self.short_gap} These are {names} together; each plot names its own."
+        said = f"{self.short_gap} These motions are {names}."
         if tour.gap_again is None:
             return said
         off = Number(tour.gap_again, tour.unit)
-        return f"{said} In its own policy's trials it is off by {off}, 0.5 s ahead."
+        return (
+            f"{said} In trials of its own policy the calibrated twin is off by {off} "
+            "0.5 s ahead."
+        )
 
     @cached_property
     def gap(self) -> GapView:
-        """Recordings that no fit has seen, replayed by the twin before and after."""
+        """Held-out recordings, replayed by the twin before and after."""
         tour = self.tour
         drawn = [load_recording(path) for path in tour.list_unseen()]
         published = load_twin(TASKS[tour.robot.task].twin)
@@ -171,7 +174,7 @@ class TourView:
     @cached_property
     def steps(self) -> PageTable:
         return PageTable(
-            caption="When each step had ended; some ran side by side",
+            caption="Time at which each step ended; some steps ran in parallel",
             columns=("step", "after", "processor time"),
             rows=tuple(
                 (name, Number(seconds, "s"), Number(self.tour.processor[name], "s"))

@@ -322,7 +322,7 @@ class _Story:
         )
 
     def _diagnose(self, unseen: list[Recording]) -> None:
-        """By the twin as published; beside training, which steps back for it."""
+        """By the nominal model; beside training, which steps back for it."""
         parts = [recording.crop(0.0, _GLANCE) for recording in unseen]
         found = diagnose(self.twin, parts, settings=SearchSettings(seconds=_PATIENCE))
         self.tour.diagnosis = TourDiagnosis(
@@ -343,7 +343,7 @@ class _Story:
             policy, simulated = self._get(trained[way])
             self._tick("train")
             self.tell(
-                "train", f"{way}: {100 * simulated:.0f} % of its own worlds succeed."
+                "train", f"{way}: {100 * simulated:.0f} % success in its own worlds."
             )
             found[way] = _Judged(
                 policy,

@@ -48,7 +48,7 @@ class PolicyResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HiddenParameter:
-    """A number of the twin: as published, as calibrated, and the truth."""
+    """A parameter: nominal, calibrated and true."""
 
     name: str
     unit: str
@@ -80,7 +80,7 @@ class Tour:
     unit: str = ""
     """Of the three gaps."""
     gap_before: float = 0.0
-    """Replay error of the twin as published."""
+    """Replay error of the nominal model."""
     gap_after: float = 0.0
     """Of the calibrated twin, on recordings that it was not fitted to."""
     gap_again: float | None = None
@@ -95,7 +95,7 @@ class Tour:
 
     @property
     def verdict(self) -> TourVerdict:
-        """Of the calibrated policy beside that of the twin as published."""
+        """Of the calibrated policy beside that of the nominal model."""
         if self.note:
             return TourVerdict.UNJUDGED
         shares = {each.way: each.real for each in self.fared}

@@ -21,7 +21,7 @@ class Way(enum.StrEnum):
     NOMINAL = "nominal"
     """The twin as it is."""
     WIDE = "wide"
-    """A wide published table around the twin (Peng 2018)."""
+    """Wide domain randomization around the twin (Peng 2018)."""
     CALIBRATED = "calibrated"
     """The twin fitted to recordings, and what they left open."""
 

@@ -83,7 +83,7 @@ def test_brakes_that_can_be_exchanged_are_told_together(tmp_path: Path):
         assert one.partners == (other.name,)
     assert abs(drive.mean - 0.3) < 1.6449 * drive.sd
     assert abs(joint.mean - 0.35) < 1.6449 * joint.sd
-    (said,) = [w for w in found.warnings if w.startswith("Told only together")]
+    (said,) = [w for w in found.warnings if w.startswith("Only the combination")]
     assert "joint.damping with joint.kd (held at 0.3 N·m·s/rad, as given)" in said
     assert found.twin.belief.sd["joint.kd"] < 0.01  # beside a damping that is held
     assert found["joint.kp"].verdict is ParameterVerdict.IDENTIFIED

@@ -68,7 +68,7 @@ def test_ten_numbers_of_a_pendulum_are_three_facts(pendulum: Twin, swings: Recor
     assert len(base.riding) + len(base.silent) == 7
     # out of the plane nothing is told: y of the centre, and shears with y
     assert {"link.inertia.t2"} <= set(base.silent)
-    assert "Not told at all" in base.to_words()
+    assert "Not identifiable" in base.to_words()
 
 
 def test_facts_are_those_of_mass_times_length_and_inertia(

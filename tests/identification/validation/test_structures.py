@@ -1,4 +1,4 @@
-"""Friction models told apart by held-out experiments, and when they cannot be."""
+"""Friction models distinguished by held-out experiments, and when they cannot be."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -110,7 +110,7 @@ def test_before_and_after_are_three_robots(gap: Gap):
     assert replay is not None
     roles = [motion.role for motion in replay.motions]
     assert roles == [LineRole.REAL, LineRole.TWIN, LineRole.RIGHT]
-    assert "robot, twin, twin put right" in replay.caption
+    assert "robot, twin, corrected twin" in replay.caption
     mended = replace(one.track, position=-one.track.position)
     replay = build_replay(one, replace(one, track=mended))
     assert replay is not None

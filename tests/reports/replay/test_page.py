@@ -34,5 +34,5 @@ def test_the_mended_twin_moves_beside(gap: Gap):
     assert [motion.label for motion in replay.motions] == [
         "robot",
         "twin",
-        "twin put right",
+        "corrected twin",
     ]

@@ -87,7 +87,7 @@ class CellResult(_Result, frozen=True, kw_only=True):
     """From MuJoCo, of another engine."""
     failures: tuple[FailureCase, ...] = ()
     skipped: str = ""
-    """Why it was not played."""
+    """Why it was not run."""
     seconds: float = 0.0
     """[s] of computing."""
 
@@ -98,7 +98,7 @@ class Level(_Result, frozen=True, kw_only=True):
 
 
 class MarginResult(_Result, frozen=True, kw_only=True):
-    """How much of one thing a policy bears, the rest everyday."""
+    """Robustness margin: the largest disturbance of one kind, all else nominal."""
 
     name: str
     unit: str
@@ -169,7 +169,7 @@ class ParameterEffect(_Result, frozen=True, kw_only=True):
 
 
 class WorstResult(_Result, frozen=True, kw_only=True):
-    """The worst e that a search found within the belief."""
+    """Worst-case parameters that a search found within the belief."""
 
     about: str
     margin: float
@@ -182,7 +182,7 @@ class WorstResult(_Result, frozen=True, kw_only=True):
     nearest: dict[str, float] = {}
     """e of the nearest failure on that way."""
     repeated: Share | None = None
-    """Successes at the worst e with fresh starts."""
+    """Successes at the worst case in new episodes."""
     turns: tuple[ParameterEffect, ...] = ()
     """The most telling first."""
     failures: tuple[FailureCase, ...] = ()

@@ -166,8 +166,8 @@ def _describe(
         f"{int(ours.success[both].sum())} in MuJoCo from the same starts."
     )
     if first is None:
-        return f"{said} No signal parts by more than {_APART:.0%} of its spread."
-    return f"{said} '{first.signal}' parts first, after {first.seconds:.2f} s."
+        return f"{said} No signal diverges by more than {_APART:.0%} of its spread."
+    return f"{said} '{first.signal}' diverges first, after {first.seconds:.2f} s."
 
 
 _PAIRS = 256

@@ -25,7 +25,7 @@ from realworthy.certification.subject import Subject
 from realworthy.certification.suite.suite import Budgets, Suite
 from realworthy.learning.runs import list_versions
 
-_FAILS_ALREADY = "everyday play fails already."
+_FAILS_ALREADY = "the everyday condition fails already."
 _BUDGETS = ("action_rate", "mean_power", "peak_power", "heat")
 
 
@@ -98,7 +98,7 @@ def _withhold(ran: SuiteResults) -> SuiteResults:
             msgspec.structs.replace(
                 cell,
                 verdict=CertificateVerdict.INSUFFICIENT,
-                about=f"{cell.about} To agree in failing proves nothing.",
+                about=f"{cell.about} Agreement on failures proves nothing.",
             )
             if cell.group == "engine" and cell.verdict is CertificateVerdict.PASS
             else cell
@@ -138,12 +138,12 @@ def _find_unanswered(
     """What a suite asked for and nobody could tell."""
     played = [c for c in ran.cells if c.required and not c.skipped]
     if not played and ran.coverage is None:
-        yield "Nothing that the suite requires was played."
+        yield "No condition that the suite requires was run."
     everyday = [c for c in ran.cells if c.group == "everyday" and c.share is not None]
     for name in _BUDGETS:
         is_told = any(name in cell.budgets for cell in everyday)
         if getattr(suite.budgets, name) is not None and not is_told:
-            yield f"budget {name}: no everyday cell tells it."
+            yield f"budget {name}: no everyday cell measures it."
     if regression is not None and regression.verdict is CertificateVerdict.INSUFFICIENT:
         yield f"regression: {regression.about}"
 
@@ -175,7 +175,7 @@ def _find_warnings(
     wanted = {(cell.group, cell.name) for cell in suite.cells if cell.required}
     for cell in ran.cells:
         if cell.skipped and (cell.group, cell.name) in wanted:
-            yield f"{cell.name} was not played: {cell.skipped}"
+            yield f"{cell.name} was not run: {cell.skipped}"
         if not cell.required and cell.verdict is CertificateVerdict.FAIL:
             yield f"{cell.name}: {cell.about}"
         if cell.group == "everyday" and cell.share is not None:
@@ -189,7 +189,7 @@ def _find_warnings(
         return
     scale = coverage.validity.scale
     if coverage.verdict is CertificateVerdict.PASS and scale < 1:
-        yield f"validity: only {scale:.0%} of the believed ranges are covered."
+        yield f"validity: only {scale:.0%} of the belief's ranges are covered."
 
 
 def _bound_success(ran: SuiteResults) -> Bounds:
@@ -206,7 +206,7 @@ def _bound_success(ran: SuiteResults) -> Bounds:
 
 
 def _list_failures(ran: SuiteResults) -> Iterator[FailureCase]:
-    """The gravest first: the worst e, realities, required cells, others."""
+    """Most severe first: worst case, sampled robots, required cells, others."""
     if ran.worst is not None:
         yield from ran.worst.failures
     if ran.coverage is not None:

@@ -273,10 +273,10 @@ def _join(parts: list[Rollouts]) -> Rollouts:
 
 def _describe(scale: float, played: _Realities, bar: float) -> str:
     bound = played.bound
-    where = "the whole of" if scale == 1 else f"{scale:.0%} of"
+    where = "all" if scale == 1 else f"{scale:.0%}"
     return (
-        f"In {where} the believed ranges {played.mean:.1%} of episodes succeed, in the "
-        f"worst of {bound.reality_count} realities {played.worst:.1%}; "
-        f"{bound.content:.0%} of realities show at least {bound.lower:.1%} "
-        f"({played.confidence:.0%} confidence, wanted {bar:.0%})."
+        f"Over {where} of the belief's ranges {played.mean:.1%} of episodes succeed, "
+        f"{played.worst:.1%} on the worst of {bound.reality_count} sampled robots; "
+        f"{bound.content:.0%} of robots succeed at least {bound.lower:.1%} of the time "
+        f"({played.confidence:.0%} confidence, required {bar:.0%})."
     )

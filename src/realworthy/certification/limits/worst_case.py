@@ -1,4 +1,4 @@
-"""The worst e that a belief allows, how near it is, and what makes it so."""
+"""Worst-case parameters within a belief, how near they are, and why they fail."""
 
 import time
 
@@ -181,21 +181,24 @@ def _describe(found: WorstResult, bar: float) -> str:
     if not found.is_failure and found.repeated is not None:
         again = found.repeated
         return (
-            f"The lowest of {found.evaluations} tries does not repeat itself: with "
-            f"fresh starts {again.successes} of {again.count} succeed."
+            f"The worst of {found.evaluations} samples passes when retested: "
+            f"{again.mean:.0%} of {again.count} new episodes succeed."
         )
     if not found.is_failure:
         return (
-            f"No e of {found.evaluations} tried brings successes below {bar:.0%}; this "
-            "is no proof that there is none."
+            f"None of {found.evaluations} parameter samples brings the success rate "
+            f"below {bar:.0%}; that is no proof that none exists."
         )
-    parts = [f"Found within {found.evaluations} tries."]
+    parts = [f"The policy fails at one of {found.evaluations} parameter samples."]
     if found.turns:
         first = found.turns[0]
-        parts.append(f"'{first.name}' = {first.worst:.4g} matters most.")
+        parts.append(f"'{first.name}' = {first.worst:.4g} has the largest effect.")
     if found.repeated is not None:
         share = found.repeated
-        parts.append(f"With fresh starts {share.successes} of {share.count} succeed.")
+        parts.append(f"Retested, {share.successes} of {share.count} episodes succeed.")
     if found.safe_fraction is not None:
-        parts.append(f"{found.safe_fraction:.0%} of the way there is safe.")
+        parts.append(
+            f"The policy passes on the first {found.safe_fraction:.0%} of the way "
+            "there from nominal."
+        )
     return " ".join(parts)

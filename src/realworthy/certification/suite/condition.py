@@ -1,4 +1,4 @@
-"""What is other than everyday while a policy is played."""
+"""How a condition differs from nominal while a policy runs."""
 
 from typing import Annotated, Literal, TypeAlias
 

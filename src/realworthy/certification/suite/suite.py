@@ -53,7 +53,7 @@ class MarginStep(_Part, frozen=True, kw_only=True):
 
 
 class Margin(_Part, frozen=True, kw_only=True):
-    """One thing, more and more of it, until the policy no longer bears it."""
+    """A disturbance that grows until the policy fails."""
 
     name: str
     unit: str
@@ -64,7 +64,7 @@ class Margin(_Part, frozen=True, kw_only=True):
 
 
 class WorstCaseSearch(_Part, frozen=True, kw_only=True):
-    """For the worst e of the belief."""
+    """For the worst case within the belief."""
 
     evaluations: _Count = 128
     episodes: _Count = 6
@@ -125,7 +125,7 @@ class Suite(_Part, frozen=True, kw_only=True):
     """Share of successes that must be exceeded, with 95 % confidence."""
     seed: int = 0
     batch: _Count = 64
-    """Episodes of a cell between two looks at whether the matter is settled."""
+    """Episodes of a cell between two interim evaluations."""
     cells: tuple[Cell, ...] = ()
     margins: tuple[Margin, ...] = ()
     search: WorstCaseSearch | None = None
@@ -273,7 +273,9 @@ _MARGINS = (
         "",
         {p: Condition(loss=p) for p in (0.1, 0.2, 0.35, 0.5)},
     ),
-    _margin("held steps", "", {float(k): Condition(hold_steps=k) for k in (2, 3, 5)}),
+    _margin(
+        "action repeat", "", {float(k): Condition(hold_steps=k) for k in (2, 3, 5)}
+    ),
     _margin(
         "jitter", "steps", {float(k): Condition(jitter_steps=k) for k in (1, 2, 4)}
     ),

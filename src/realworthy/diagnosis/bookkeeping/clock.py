@@ -119,7 +119,7 @@ def inspect_rate(recording: Recording) -> list[Finding]:
             )
         )
     if not found:
-        evidence = f"the rows come at {measured:.4g} Hz; no rate was promised."
+        evidence = f"the rows come at {measured:.4g} Hz; no nominal rate is given."
         found.append(Finding(name="rate", answer=Answer.IN_ORDER, evidence=evidence))
     return found
 

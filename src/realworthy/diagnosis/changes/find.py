@@ -45,7 +45,7 @@ def find_changes(
     """What about the machine is not as it was, the surest first; often nothing.
 
     Where the twin can replay the recordings, numbers of e that moved between the two
-    sets; else what efforts, sensors and the log show. Machines told apart by a
+    sets; else what efforts, sensors and the log show. Machines distinguished by a
     `vehicle` in their notes are compared with themselves only.
     """
     _check_given(before, now)

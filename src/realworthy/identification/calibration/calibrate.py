@@ -263,7 +263,7 @@ def _add_unfitted(
 ) -> GaussianBelief:
     """The belief with numbers that were looked for and not told: wide, around nominal.
 
-    Numbers that are told only with others stay fixed: the others are right for that.
+    Numbers identifiable only in combination stay fixed: the others are fitted so.
     """
     names = [
         e.name

@@ -139,11 +139,8 @@ def describe_correlations(belief: GaussianBelief, count: int = 6) -> tuple[str, 
         key=lambda p: -abs(matrix[p]),
     )
     return tuple(
-        f"{names[i]} and {names[k]} are told together better than each alone: where "
-        f"one is higher, so is the other (correlation {matrix[i, k]:.2f})."
-        if matrix[i, k] > 0
-        else f"{names[i]} and {names[k]} are told together better than each alone: "
-        f"where one is higher, the other is lower (correlation {matrix[i, k]:.2f})."
+        f"{names[i]} and {names[k]} are correlated ({matrix[i, k]:+.2f}): a "
+        "combination of the two is identified better than either alone."
         for i, k in strong[:count]
     )
 
@@ -155,8 +152,8 @@ def collect_doubts(
     fit, said = found.fit, []
     if division.is_by_time:
         said.append(
-            "There is one experiment: its last quarter judged a fit to the rest, which "
-            "is kinder than another motion would be. Record another motion."
+            "There is one recording: its last quarter was held out from the fit, which "
+            "is optimistic: a new motion is the fair test. Record another motion."
         )
     if fit.inflation > _COLOURED_INFLATION:
         said.append(
@@ -181,7 +178,7 @@ def collect_doubts(
 
 
 def _describe_held(estimates: Sequence[ParameterEstimate]) -> list[str]:
-    """Numbers that are told only with others, and where they are held."""
+    """Parameters identifiable only in combination, and the values they are held at."""
     pairs = [
         f"{e.name} with {' and '.join(e.partners) or 'others'} "
         f"(held at {e.mean:.3g} {e.unit}, "
@@ -192,8 +189,8 @@ def _describe_held(estimates: Sequence[ParameterEstimate]) -> list[str]:
     if not pairs:
         return []
     return [
-        f"Told only together: {_list(pairs)}. What was fitted is right for what is "
-        "held; no single number of these is known by itself."
+        f"Only the combination is identifiable: {_list(pairs)}. The fitted values are "
+        "valid for the values held; none of these is identified on its own."
     ]
 
 

@@ -7,7 +7,7 @@ known well enough with it.
 What brakes a joint twice: its own damping, and its drive's `kd`.
 
 Only the sum counts unless the drive reaches its torque limit. Where recordings do not
-tell them apart, the damping stays as published and the drive has the rest.
+separate them, the damping stays nominal and the drive has the rest.
 """
 
 from collections.abc import Mapping, Sequence

@@ -52,7 +52,7 @@ def make_alike_prior(problem: JointByJointProblem) -> Prior:
 
 
 def make_near_prior(problem: Problem, z: Floats, misfit: float) -> Prior:
-    """Narrow around z, and counting `misfit` times."""
+    """Gaussian prior centred at z with precision scaled by `misfit`."""
     wide = np.diag(to_prior(problem, None, z).precision)
     own = {"sensor_bias": _OFFSET_SD, "delay": _DELAY_SD, "height": _HEIGHT_SD}
     near = np.array([own.get(p.kind, _NEAR_SD) for p in problem.space])

@@ -57,8 +57,7 @@ class Delay:
     damping_ratio: float
     step_count: int
     note: str = (
-        "Sum of the delays of command and measurement; "
-        "one clock cannot tell them apart."
+        "Sum of the delays of command and measurement; one clock cannot separate them."
     )
 
 

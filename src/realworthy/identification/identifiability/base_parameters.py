@@ -42,7 +42,7 @@ class BaseParameters:
     combinations: tuple[Combination, ...]
     """As many as there are independent facts in the recordings, about one e."""
     riding: tuple[str, ...]
-    """Numbers that are told only as parts of those combinations."""
+    """Parameters identifiable only within those combinations."""
     silent: tuple[str, ...]
     """Numbers that no recording tells anything of."""
 
@@ -57,7 +57,7 @@ class BaseParameters:
         if self.riding:
             lines.append(f"Only within these: {', '.join(self.riding)}.")
         if self.silent:
-            lines.append(f"Not told at all: {', '.join(self.silent)}.")
+            lines.append(f"Not identifiable: {', '.join(self.silent)}.")
         return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 Central ones, or one-sided ones for half the worlds where a search is still far off.
 
 Where some numbers move some joints alone, as in a geared arm, several are moved at once
-and told apart by the joint that answers (Curtis, Powell and Reid 1974). Thirty columns
+and separated by the joint that answers (Curtis, Powell and Reid 1974). Thirty columns
 then cost as much as six.
 
 Derivatives that tell what can be exchanged from what is known.

@@ -61,7 +61,7 @@ _LONGER_ITERATIONS = 25
 _UNBOUNDED_PRIOR_SD = 5.0
 """Scales of z that a prior is wide where there is neither belief nor box."""
 _MIN_PRIOR_SD = 1e-6
-"""Scales of z within which nothing is told apart."""
+"""Scales of z below which differences are not resolved."""
 
 
 def fit_least_squares(
@@ -258,7 +258,7 @@ def _fit_best(
 def _colour_anew(
     few: Problem, at: Linearised, settings: LeastSquaresSettings, colouring: Colouring
 ) -> Colouring:
-    if not few.labels.any():  # one joint: nothing to tell apart
+    if not few.labels.any():  # one joint: nothing to separate
         return colouring
     point = at.point
     exact = differentiate(few, point.z, point.starts, step=settings.step)

@@ -71,7 +71,7 @@ class Selection:
         return tuple(c.name for c in self.contenders if not c.is_rejected)
 
     def to_words(self) -> str:
-        """What was chosen and why, and what could not be told apart."""
+        """What was chosen and why, and what could not be distinguished."""
         lines = [
             f"{c.name}: {c.validation.parameter_count} numbers, held out "
             f"{c.validation.rmse:.4g} rad"

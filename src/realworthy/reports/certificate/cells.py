@@ -12,7 +12,7 @@ from realworthy.reports.elements.wording import describe_failure
 VERDICTS = {
     CertificateVerdict.PASS: "✓ passed",
     CertificateVerdict.FAIL: "✕ failed",
-    CertificateVerdict.INSUFFICIENT: "? not settled",
+    CertificateVerdict.INSUFFICIENT: "? undecided",
 }
 _BUDGETS = {
     "action_rate": ("change of actions", "1/s"),
@@ -59,10 +59,10 @@ class CellTile:
     def count(self) -> str:
         share = self.cell.share
         if share is None:
-            return "not played"
+            return "not run"
         words = f"{share.successes} of {share.count}"
         own = self.bar != self.common
-        return f"{words}, wanted {SuccessShare(self.bar)}" if own else words
+        return f"{words}, required {SuccessShare(self.bar)}" if own else words
 
     @property
     def verdict(self) -> str:
@@ -72,7 +72,7 @@ class CellTile:
     def duty(self) -> str:
         if self.cell.share is None:
             return ""
-        return "required" if self.cell.required else "only reported"
+        return "required" if self.cell.required else "not required"
 
 
 def group_cells(certificate: Certificate) -> tuple[tuple[str, list[CellTile]], ...]:
@@ -136,7 +136,7 @@ def tabulate_budgets(certificate: Certificate) -> PageTable | None:
         for cell in spent
     )
     return PageTable(
-        caption="What it costs: 95 of 100 episodes stay below; and what was seen in "
+        caption="Effort: 95th percentile over episodes; and conditions detected in "
         "episodes, whether or not they failed",
         columns=("condition", *(words for words, _ in _BUDGETS.values()), "seen"),
         rows=rows,

@@ -44,7 +44,7 @@ def draw_margin(margin: MarginResult, bar: float) -> Chart:
         mode="lines",
         meta="attention",
         line={"dash": "dash", "width": 2},
-        hovertemplate="wanted: %{y:.0%}<extra></extra>",
+        hovertemplate="required: %{y:.0%}<extra></extra>",
     )
     figure.add_scatter(
         x=places,

@@ -42,7 +42,7 @@ class RangeTrack:
         nominal, worst = self.place(self.limits.nominal), self.place(self.worst)
         return (
             f"{self.name}: nominal at {nominal:.0f} %, worst at {worst:.0f} % of the "
-            "believed range"
+            "belief's range"
         )
 
 
@@ -89,19 +89,19 @@ def tabulate_limits(validity: Validity) -> tuple[PageTable, ...]:
     """Of parameters, noise and inputs, where there are any."""
     tables = []
     if validity.parameters:
-        caption = "Parameters, anywhere within, all at once"
+        caption = "Ranges of the parameters"
         tables.append(_tabulate_ranges(caption, "parameter", validity.parameters))
     if validity.noise:
         rows = tuple((name, Number(sd)) for name, sd in validity.noise.items())
         tables.append(
             PageTable(
-                caption="Noise of measurements, at most",
+                caption="Largest measurement noise",
                 columns=("signals ending in", "standard deviation, SI units"),
                 rows=rows,
             )
         )
     if validity.inputs:
-        caption = "Inputs that a person gives"
+        caption = "Commanded inputs"
         tables.append(_tabulate_ranges(caption, "input", validity.inputs))
     return tuple(tables)
 

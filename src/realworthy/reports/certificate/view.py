@@ -93,7 +93,7 @@ class CertificateView:
         lower = f"95{SPACE}% confidence"
         if validity is not None:
             lower = (
-                f"in {Percent(validity.content)} of realities, "
+                f"on {Percent(validity.content)} of robots, "
                 f"{Percent(validity.confidence)} confidence"
             )
         tiles = [
@@ -101,11 +101,11 @@ class CertificateView:
             ("on average", SuccessShare(success.mean), "of all episodes"),
         ]
         if validity is not None:
-            note = f"of {validity.reality_count} that were tried"
-            tiles.append(("in the worst reality", SuccessShare(validity.worst), note))
+            note = f"of {validity.reality_count} sampled"
+            tiles.append(("on the worst robot", SuccessShare(validity.worst), note))
             tail = SuccessShare(validity.worst_tenth)
-            tiles.append(("in the worst tenth", tail, "of realities, on average"))
-        return (*tiles, ("wanted", self.bar, "the bar"))
+            tiles.append(("on the worst tenth", tail, "of robots, on average"))
+        return (*tiles, ("required", self.bar, "the bar"))
 
     @cached_property
     def regression(self) -> PageTable | None:
@@ -167,7 +167,7 @@ class CertificateView:
                     if cell.verdict is CertificateVerdict.PASS
                     else "✕ contradicts"
                 )
-                found.append((cell, "– not heard" if cell.share is None else word))
+                found.append((cell, "– not run" if cell.share is None else word))
         return tuple(found)
 
     @cached_property
@@ -186,7 +186,7 @@ class CertificateView:
         if not rows:
             return None
         return PageTable(
-            caption="The signal that parts first, in the median of worlds, and its "
+            caption="The first signal to diverge, in the median of worlds, and its "
             "values in one of them",
             columns=("engine", "signal", "after", "MuJoCo", "there"),
             rows=tuple(rows),
@@ -213,8 +213,8 @@ class CertificateView:
             for level in one.levels
         ]
         return PageTable(
-            caption="Successes at each value that was tried",
-            columns=("of what", "value", "successes", "episodes"),
+            caption="Successes at each value tested",
+            columns=("disturbance", "value", "successes", "episodes"),
             rows=tuple(rows),
         )
 

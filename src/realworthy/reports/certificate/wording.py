@@ -22,13 +22,13 @@ from realworthy.reports.elements.numbers import (
 )
 
 GROUPS: dict[Group, str] = {
-    "everyday": "Everyday play",
-    "numerics": "The same physics, computed otherwise",
+    "everyday": "Nominal conditions",
+    "numerics": "Numerical settings",
     "engine": "Other physics engines",
     "actuator": "Drives",
     "sensor": "Sensors",
-    "link": "Between policy and robot",
-    "stress": "Another body, another ground, pushes",
+    "link": "Communication link",
+    "stress": "Changed body, changed ground, pushes",
 }
 assert tuple(GROUPS) == get_args(Group)
 _VERDICTS = {
@@ -54,11 +54,11 @@ def say_reasons(certificate: Certificate) -> str:
     if certificate.verdict is CertificateVerdict.PASS:
         return say_bounds(certificate)
     is_failed = certificate.verdict is CertificateVerdict.FAIL
-    told = "It did not pass" if is_failed else "It has neither passed nor failed"
+    outcome = "The policy failed" if is_failed else "The evidence decides neither way"
     count = len(certificate.reasons)
     if count < 2:
-        return f"{told}, for one reason." if count else f"{told}."
-    return f"{told}, for {count} reasons, the gravest first."
+        return f"{outcome}, for one reason." if count else f"{outcome}."
+    return f"{outcome}, for {count} reasons, most severe first."
 
 
 def say_bounds(certificate: Certificate) -> str:
@@ -67,38 +67,38 @@ def say_bounds(certificate: Certificate) -> str:
     if validity is not None:
         if validity.lower <= 0:
             return (
-                f"The {validity.reality_count} realities tried within the limits below "
-                "prove no share of successes at all "
+                f"The {validity.reality_count} robots sampled within the limits below "
+                "prove no success rate above 0 % "
                 f"({Percent(validity.confidence)} confidence)."
             )
         return (
-            f"At least {SuccessShare(validity.lower)} of episodes succeed in "
-            f"{Percent(validity.content)} of the realities within the limits below, "
-            f"with {Percent(validity.confidence)} confidence."
+            f"{Percent(validity.content)} of robots within the limits below succeed in "
+            f"at least {SuccessShare(validity.lower)} of episodes "
+            f"({Percent(validity.confidence)} confidence)."
         )
     first = next((cell for cell in certificate.cells if cell.share is not None), None)
     if first is not None:
         return (
             f"In the condition '{first.name}' {SuccessShare(success.mean)} of episodes "
             f"succeed ({SuccessShare(success.lower)} to {SuccessShare(success.upper)}, "
-            f"95{SPACE}% confidence). Other realities were not tried, so nothing is "
-            "said of them."
+            f"95{SPACE}% confidence). This is the nominal model; no other robots were "
+            "sampled."
         )
-    return "Nothing was played, so nothing is said."
+    return "No condition was run: there is no success rate."
 
 
 def say_uncovered(certificate: Certificate) -> Iterator[str]:
-    """What the certificate does not speak of."""
+    """What the certificate does not cover."""
     validity = certificate.validity
     if validity is None:
-        yield "Any reality but the nominal twin: no others were tried."
+        yield "Any robot but the nominal model: no others were sampled."
     else:
         yield from _say_beyond(validity)
     tried = ", ".join(validity.effects) if validity is not None else ""
     yield (
         "Effects that the twin lacks, such as play in gears, bending links, cables or "
         "motors that weaken as they warm"
-        + (f", other than those tried: {tried}." if tried else ": none was tried.")
+        + (f", except those tested: {tried}." if tried else "; none was tested.")
     )
     yield (
         "Faults between policy and robot: mixed-up joints, wrong signs, units, zeros, "
@@ -113,28 +113,28 @@ def say_uncovered(certificate: Certificate) -> Iterator[str]:
         and cell.verdict is CertificateVerdict.PASS
     ]
     if not agreeing:
-        yield "Physics other than MuJoCo's: no other engine agreed with it here."
+        yield "Physics other than MuJoCo's: no other engine confirmed the result."
 
 
 def _say_beyond(validity: Validity) -> Iterator[str]:
     if validity.scale < 1:
         yield (
-            f"The outer {Percent(1 - validity.scale)} of the believed ranges: the twin "
-            "may be there, by what is known of it."
+            f"The outer {Percent(1 - validity.scale)} of the belief's ranges, although "
+            "the robot may lie there."
         )
     others = "Parameters" if not validity.parameters else "Parameters not in the table"
-    yield f"{others} that differ from the twin's own values."
+    yield f"{others} that differ from their nominal values."
     yield (
-        "More measurement noise, another rate of control, or inputs outside the limits."
+        "More measurement noise, another control rate, or inputs outside the limits."
     )
 
 
 def say_margin(margin: MarginResult, bar: float) -> str:
-    """The largest value that was borne, and what came after it."""
+    """The largest value at which the policy succeeds, and the first at which not."""
     if margin.skipped:
-        return f"Not {'told' if margin.levels else 'tried'}: {margin.skipped}"
+        return f"Not {'decided' if margin.levels else 'tested'}: {margin.skipped}"
     if not margin.levels:
-        return "Not tried."
+        return "Not tested."
     failed = next((x for x in margin.levels if x.value == margin.failing), None)
     after = ""
     if failed is not None:
@@ -144,9 +144,9 @@ def say_margin(margin: MarginResult, bar: float) -> str:
             f"{share.count} episodes succeed, below {Percent(bar)}."
         )
     if margin.largest is None:
-        return f"It does not bear even the least: at {after}"
-    borne = f"It bears {_amount(margin.largest, margin.unit)}"
-    return f"{borne}; at {after}" if after else f"{borne}, the most that was tried."
+        return f"Fails at the smallest value tested: at {after}"
+    passed = f"Succeeds up to {_amount(margin.largest, margin.unit)}"
+    return f"{passed}; at {after}" if after else f"{passed}, the largest value tested."
 
 
 def say_worst(worst: WorstResult) -> Iterator[str]:
@@ -158,23 +158,23 @@ def say_worst(worst: WorstResult) -> Iterator[str]:
         yield worst.about
         return
     yield (
-        f"Among {worst.evaluations:,} points of what is believed of this twin, the "
-        "search found one at which the policy fails."
+        f"Among {worst.evaluations:,} parameter samples within the belief, the search "
+        "found one at which the policy fails."
     )
     if worst.repeated is not None:
         again = worst.repeated
         yield (
-            f"It repeats itself: with fresh starts {again.successes} of {again.count} "
-            f"episodes succeed there ({SuccessShare(again.lower)} to "
+            f"A retest confirms it: {again.successes} of {again.count} new episodes "
+            f"succeed there ({SuccessShare(again.lower)} to "
             f"{SuccessShare(again.upper)}, 95{SPACE}% confidence)."
         )
     if worst.safe_fraction is not None:
         yield (
-            "On the straight way there from the nominal twin, the first "
-            f"{Percent(worst.safe_fraction)} are safe."
+            "On the straight line from the nominal parameters to this point, the "
+            f"policy passes on the first {Percent(worst.safe_fraction)}."
         )
     if worst.turns:
-        yield f"What matters most is '{worst.turns[0].name}'."
+        yield f"The parameter with the largest effect is '{worst.turns[0].name}'."
 
 
 def _amount(value: float, unit: str) -> str:
@@ -185,7 +185,7 @@ Line = tuple[str, str | Number | SuccessShare]
 
 
 def list_judged(certificate: Certificate) -> Iterator[Line]:
-    """What was asked, how often it was tried, and with what."""
+    """The bar, the number of episodes, and the versions used."""
     told = certificate
     yield "bar", SuccessShare(told.bar)
     yield "confidence", _say_confidence(told)
@@ -202,8 +202,8 @@ def list_judged(certificate: Certificate) -> Iterator[Line]:
 
 def tabulate_regression(regression: Regression) -> PageTable:
     return PageTable(
-        caption="Successes of this policy less those of the last accepted one, on the "
-        "same episodes; the interval is 95 %",
+        caption="Success rate of this policy minus that of the last accepted one, on "
+        "the same episodes; the interval is 95 %",
         columns=("against", "difference", "between", "episodes"),
         rows=(
             (
@@ -217,10 +217,11 @@ def tabulate_regression(regression: Regression) -> PageTable:
 
 
 def _say_confidence(told: Certificate) -> str:
-    words = "95 % for each condition, however often one looked"
+    words = "95 % for each condition, at every interim evaluation"
     if told.validity is None:
         return words
-    return f"{words}; {Percent(told.validity.confidence)} for the bound on realities"
+    share = Percent(told.validity.confidence)
+    return f"{words}; {share} for the bound over sampled robots"
 
 
 def _count_episodes(told: Certificate) -> Iterator[Line]:
@@ -229,16 +230,16 @@ def _count_episodes(told: Certificate) -> Iterator[Line]:
     if skipped := len(told.cells) - len(played):
         words.append(f"{skipped} conditions skipped")
     if diverged := sum(cell.invalid for cell in told.cells):
-        words.append(f"the physics of {diverged:,} more diverged")
+        words.append(f"physics diverged in {diverged:,} more")
     yield "episodes in conditions", "; ".join(words)
     if told.validity is not None:
         yield (
-            "episodes in realities",
-            f"{told.validity.episode_count:,} in {told.validity.reality_count:,} "
-            "realities",
+            "episodes on sampled robots",
+            f"{told.validity.episode_count:,} on {told.validity.reality_count:,} "
+            "robots",
         )
     levels = [level.share.count for one in told.margins for level in one.levels]
     if levels:
         yield "episodes for margins", f"{sum(levels):,} at {len(levels)} values"
     if told.worst is not None and not told.worst.skipped:
-        yield "search", f"{told.worst.evaluations:,} points of the belief"
+        yield "worst-case search", f"{told.worst.evaluations:,} parameter samples"

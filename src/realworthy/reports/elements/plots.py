@@ -31,18 +31,18 @@ class LineRole(StrEnum):
     REAL = "real"
     TWIN = "twin"
     RIGHT = "right"
-    """The twin with every cause put right."""
+    """The twin with every cause corrected."""
     MENDED = "mended"
-    """The robot, after its log was put right."""
+    """The robot, after its log was corrected."""
     NOISE = "noise"
 
 
 LABELS = {
     LineRole.REAL: "robot",
     LineRole.TWIN: "twin",
-    LineRole.RIGHT: "twin put right",
-    LineRole.MENDED: "robot, log put right",
-    LineRole.NOISE: "noise alone",
+    LineRole.RIGHT: "corrected twin",
+    LineRole.MENDED: "robot, corrected log",
+    LineRole.NOISE: "noise floor",
 }
 DASHES = {LineRole.RIGHT: "dash", LineRole.MENDED: "dot", LineRole.NOISE: "dot"}
 

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from realworthy.diagnosis.diagnosis import Alternative, CauseKind, Change, Verdict
 
 _GROWTH = {
-    "noise_floor": "never rises above the noise",
+    "noise_floor": "stays at the noise floor",
     "velocity_bias": "grows with time, as a wrong velocity does",
     "force_bias": "grows with time squared, as a wrong force does",
     "instability": "grows exponentially: the motion itself is unstable",
-    "saturated": "is as large after one row as ever after",
-    "mixed": "grows in no single way",
+    "saturated": "is constant from the first row on",
+    "mixed": "grows differently in each signal",
 }
 _SIZES = {
     "delay": "delay {:.3f} s",
@@ -24,9 +24,9 @@ _SIZES = {
 }
 _CAUSES = {
     "joint_order": "Joints are mixed up",
-    "joint_sign": "A joint counts the other way round",
+    "joint_sign": "The sign of a joint is inverted",
     "unit_scale": "A signal is in another unit",
-    "encoder_offset": "An encoder's zero is elsewhere",
+    "encoder_offset": "An encoder's zero is offset",
     "default_pose": "Positions are relative to a default pose",
     "clock_offset": "Signals are not on one clock",
     "command_kind": "Commands are of another kind",
@@ -37,7 +37,7 @@ _CAUSES = {
     "quaternion_order": "Quaternions are in another order",
     "history_order": "The history is in another order",
     "mass": "A mass is wrong",
-    "centre_of_mass": "A centre of mass is elsewhere",
+    "centre_of_mass": "A centre of mass is wrong",
     "inertia": "An inertia is wrong",
     "armature": "The rotor's inertia is wrong",
     "damping": "Viscous friction is wrong",
@@ -47,18 +47,18 @@ _CAUSES = {
     "kd": "The velocity gain is wrong",
     "torque_limit": "The torque limit is wrong",
     "torque_constant": "Torque per ampere is wrong",
-    "delay": "Commands arrive at another time",
-    "gravity_tilt": "The robot does not stand level",
-    "contact_friction": "The ground's grip is wrong",
+    "delay": "Command latency is wrong",
+    "gravity_tilt": "The base is not level",
+    "contact_friction": "Ground friction is wrong",
     "stribeck": "Friction that is higher at rest",
-    "backlash": "Play in a gear",
+    "backlash": "Backlash in a gear",
     "hysteresis": "Hysteresis in a gear",
     "flexibility": "A joint or link that bends",
     "drag": "Drag that grows with speed squared",
     "load_friction": "Friction that grows with the load",
     "saturation": "A drive at its limit",
     "thermal_fade": "A motor that weakens as it warms",
-    "quantisation": "A coarse encoder",
+    "quantisation": "Encoder quantisation",
     "cable": "A cable that pulls",
     "slosh": "A load that sloshes",
     "supply_sag": "A supply that sags under load",
@@ -73,11 +73,11 @@ _FAILURES = {
     "joint_limit": "It ran into the end of a joint",
     "torque_saturation": "It was at its torque limit for too long",
     "over_speed": "It was too fast",
-    "tracking_lost": "It lost what it was to follow",
+    "tracking_lost": "It lost its reference",
     "object_dropped": "It dropped the object",
     "grasp_missed": "It missed the grasp",
-    "wrong_contact": "It touched what it should not",
-    "no_progress": "It did not get there in time",
+    "wrong_contact": "It had a forbidden contact",
+    "no_progress": "It missed its goal in time",
     "oscillation": "It swung faster than 8 Hz",
     "out_of_workspace": "It left its workspace",
     "watchdog": "It was stopped by a watchdog",
@@ -89,10 +89,10 @@ _KINDS = {
     "missing": "missing in the twin",
 }
 _VERDICTS = {
-    "healthy": "In order",
+    "healthy": "No fault found",
     "explained": "Explained",
     "missing_effect": "The twin lacks something",
-    "cannot_tell": "Cannot tell",
+    "cannot_tell": "Not decided",
 }
 
 
@@ -187,10 +187,10 @@ def describe_horizons(one: RepeatGap) -> str:
     least = "at least " if one.horizons.is_lower_bound else ""
     told = (
         f"errors grow e-fold in {1 / one.rate:.2g} s; " if one.rate else ""
-    ) + f"the robot leaves its own motion {left[0]}, the twin {left[1]}: "
+    ) + f"repeats of the robot diverge {left[0]}, the twin {left[1]}: "
     if one.horizons.verdict == "not_distinguishable":
-        return f"{told}its own scatter hides the twin's error, whatever that is."
+        return f"{told}the twin's error is not above the robot's repeatability."
     return (
         f"{told}the twin's error is {least}ρ = {one.horizons.ratio:.3g} times the "
-        f"robot's own scatter ({low:.3g} … {high:.3g})."
+        f"robot's repeatability ({low:.3g} … {high:.3g})."
     )

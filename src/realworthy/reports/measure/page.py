@@ -26,7 +26,7 @@ def write_gap(
         command="measure",
         title=gap.twin,
         subtitle=describe_recordings(gap),
-        warnings=(*gather_warnings(gap), *(f"Left out: {why}" for why in left_out)),
+        warnings=(*gather_warnings(gap), *(f"Excluded: {why}" for why in left_out)),
         tone=_choose_tone(gap),
         verdict=_choose_verdict(gap),
         summary=_summarise(gap),
@@ -83,8 +83,8 @@ def _summarise(gap: Gap) -> str:
         f"{Number(error, unit)} (root mean square)"
     )
     if noise > 0 and error <= _FAR * noise:
-        return f"{told}, {Number(error / noise)} times the noise of its sensors."
-    return f"{told}, far above the noise of its sensors." if error > 0 else f"{told}."
+        return f"{told}, {Number(error / noise)} times the sensor noise."
+    return f"{told}, far above the sensor noise." if error > 0 else f"{told}."
 
 
 def _choose_verdict(gap: Gap) -> str:

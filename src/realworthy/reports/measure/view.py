@@ -51,14 +51,14 @@ class GapView:
                 note=_describe_spread(self.gap, self.unit),
             ),
             Tile(
-                label="noise of the sensors",
+                label="sensor noise",
                 value=Number(compute_noise(self.gap), self.unit),
                 note="root mean square over joints",
             ),
             Tile(
-                label="one row ahead",
-                value=Number(step.error, "×"),
-                note=f"what changes in a row; {Number(step.floor, '×')} by noise alone",
+                label="normalised one-step error",
+                value=Number(step.error),
+                note=f"1: predicting no change; {Number(step.floor)} from noise alone",
             ),
         ]
         if last is not None:
@@ -67,7 +67,7 @@ class GapView:
                 Tile(
                     label=f"{last:g} s ahead",
                     value=Number(self.gap.horizons[last], self.unit),
-                    note=f"from measured states; {floor} by noise alone",
+                    note=f"from measured states; {floor} from noise alone",
                 )
             )
         return tuple(tiles)
@@ -109,8 +109,8 @@ class GapView:
     @cached_property
     def horizon_table(self) -> PageTable:
         after = {} if self.after is None else self.after.horizons
-        columns = ["seconds ahead", "twin", "noise alone"]
-        columns += ["causes put right"] if after else []
+        columns = ["seconds ahead", "twin", "noise floor"]
+        columns += ["causes corrected"] if after else []
         rows = []
         for seconds, error in self.gap.horizons.items():
             values = [error, self.gap.horizon_floor[seconds]]
@@ -127,8 +127,8 @@ class GapView:
     def joint_table(self) -> PageTable:
         gap, units = self.gap, find_units(self.gap)
         after = {} if self.after is None else self.after.replay.per_joint
-        columns = ["joint", "error", "noise", "missing torque", "its floor"]
-        columns += ["error, causes put right"] if after else []
+        columns = ["joint", "error", "noise", "torque residual", "noise floor"]
+        columns += ["error, causes corrected"] if after else []
         rows = []
         for joint, error in gap.replay.per_joint.items():
             unit, torque = units[joint], to_torque_unit(units[joint])
@@ -154,7 +154,7 @@ class GapView:
     def recording_table(self) -> PageTable:
         afters = _pair(self.gap, self.after)
         columns = ["recording", "error", "length", "rate", "rows"]
-        columns += ["error, causes put right"] if self.after else []
+        columns += ["error, causes corrected"] if self.after else []
         rows = []
         for one in self.gap.recordings:
             recording, unit = one.track.recording, join_units(find_units(one).values())
@@ -187,7 +187,7 @@ class GapView:
             columns=(
                 "repeat_group",
                 "recordings",
-                "robot from itself",
+                "repeatability",
                 "twin",
                 "ratio",
             ),
@@ -255,7 +255,7 @@ def _pair(gap: Gap, after: Gap | None) -> dict[int, RecordingGap]:
 def compute_mean_force(
     gap: Gap, joint: str, name: Literal["rms", "floor"]
 ) -> float | None:
-    """Missing torque of a joint [N·m or N], mean over recordings that tell it."""
+    """Torque residual of a joint [N·m or N], mean over recordings that have one."""
     values = [getattr(one.forces, name).get(joint) for one in gap.recordings]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

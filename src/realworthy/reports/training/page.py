@@ -78,7 +78,7 @@ class TrainingView:
                 note=Span(*judged.success_interval, "%"),
             ),
             Tile(
-                label="on the twin itself",
+                label="on the nominal model",
                 value=_to_share(nominal),
                 note=Span(*nominal.success_interval, "%"),
             ),
@@ -91,7 +91,7 @@ class TrainingView:
             Tile(
                 label="steps per second",
                 value=Number(told.steps_per_second),
-                note="without looks at the policy",
+                note="without evaluations",
             ),
         )
 
@@ -102,8 +102,8 @@ class TrainingView:
     @cached_property
     def looks(self) -> PageTable:
         return PageTable(
-            caption="Every look at the policy on the way",
-            columns=("steps", "after", "success", "return", "reward of a step"),
+            caption="Every evaluation during training",
+            columns=("steps", "after", "success", "return", "reward per step"),
             rows=tuple(
                 (
                     Count(look.step_count),
@@ -145,7 +145,7 @@ class TrainingView:
             ),
             rows=(
                 _make_row("as randomized", judged),
-                _make_row("the twin itself", nominal),
+                _make_row("nominal model", nominal),
                 (
                     "difference",
                     Number(success, "points"),
@@ -162,7 +162,7 @@ class TrainingView:
         codes = sorted({*judged.failures, *nominal.failures})
         return PageTable(
             caption="Failed episodes by how they ended",
-            columns=("code", "what happened", "as randomized", "the twin itself"),
+            columns=("code", "what happened", "as randomized", "nominal model"),
             rows=tuple(
                 (
                     code.name.lower(),
@@ -203,7 +203,7 @@ class TrainingView:
                 "5 %",
                 "median",
                 "95 %",
-                "beside the twin",
+                "relative to nominal",
             ),
             rows=tuple(rows),
         )
@@ -231,7 +231,7 @@ class TrainingView:
     def _list_commands(self) -> Iterator[tuple[str, str]]:
         told = self.training
         policy = shlex.quote(str(told.folder.policy))
-        yield "Test what it bears:", f"realworthy certify {policy}"
+        yield "Certify it:", f"realworthy certify {policy}"
         if told.twin:
             twin = shlex.quote(told.twin)
             yield "Watch it:", f"realworthy view {twin} --policy {policy}"

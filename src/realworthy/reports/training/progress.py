@@ -28,7 +28,7 @@ def draw_looks(looks: "Sequence[Look]") -> Chart | None:
 
     if not looks:
         return None
-    titles = ("success in held-out worlds", "mean reward of a step in practice")
+    titles = ("success rate in held-out worlds", "mean reward per training step")
     figure = make_subplots(
         2, 1, shared_xaxes=True, vertical_spacing=0.14, subplot_titles=titles
     )
@@ -71,24 +71,24 @@ def _say(looks: "Sequence[Look]") -> str:
     count = len(looks)
     most = max(look.success for look in looks)
     return (
-        f"{count} look{'' if count == 1 else 's'} at the policy: its successes in "
-        "held-out worlds, and the mean reward of a step in the practice before. "
-        f"At best {SuccessShare(most)} succeed."
+        f"{count} evaluation{'' if count == 1 else 's'} during training: success rate "
+        "in held-out worlds, and mean reward per training step since the evaluation "
+        f"before. Highest success rate: {SuccessShare(most)}."
     )
 
 
 _SURE, _HALF = 0.9, 0.5
 """Shares of successes that the lower end of the interval is held against."""
 _VERDICTS: dict[Tone, str] = {
-    "good": "Does its task",
-    "attention": "Does its task, but not reliably",
+    "good": "Succeeds reliably",
+    "attention": "Succeeds, but not reliably",
     "bad": "Fails too often",
     "open": "Too few episodes to tell",
 }
 _ENDS = {
-    "minutes": "until its time was over",
-    "steps": "until its steps were made",
-    "target": "until its target was met",
+    "minutes": "stopped by its time limit",
+    "steps": "stopped by its step limit",
+    "target": "stopped at its target",
 }
 Part = str | Number | Span
 
@@ -120,7 +120,7 @@ def say_success(judged: "Evaluation") -> str:
 
 def say_end(training: "Training") -> str:
     """Which bound ended the run."""
-    return _ENDS.get(training.stopped_by, f"until {training.stopped_by}")
+    return _ENDS.get(training.stopped_by, f"stopped by {training.stopped_by}")
 
 
 def list_chances(variety: "Variety") -> Iterator[tuple[str, tuple[Part, ...]]]:

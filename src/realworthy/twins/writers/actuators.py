@@ -139,7 +139,7 @@ def _make_room_for_delay(
     """A history of commands that reaches back over the longest delay.
 
     Linear interpolation keeps the response smooth in the delay; with MuJoCo's default,
-    zero-order hold, delays within one time step cannot be told apart.
+    zero-order hold, delays within one time step are not distinguishable.
     """
     actuator = spec.actuator(name)
     samples = math.ceil(longest / spec.option.timestep - 1e-9) + 1
