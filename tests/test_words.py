@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import realworthy
+
 ROOT = Path(__file__).parents[1]
 PHRASES = {
     r"worst[- ]e\b": "worst-case parameters, worst case",
@@ -96,3 +98,35 @@ def test_a_private_phrase_would_be_seen(text: str):
 )
 def test_plain_words_pass(text: str):
     assert not find_phrases(text)
+
+
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+
+
+def list_entries() -> list[str]:
+    rows = re.findall(r"^\| (.+?) \|", GLOSSARY, re.MULTILINE)
+    return [row for row in rows if row != "word"]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(n for n in realworthy.__all__ if n[0].isupper())
+)
+def test_the_glossary_has_every_public_noun(name: str):
+    assert f"`{name}`" in list_entries()
+
+
+def test_the_glossary_is_alphabetical_and_links_to_pages():
+    entries = [entry.strip("`").lower() for entry in list_entries()]
+    assert entries == sorted(entries)
+    rows = [row for row in GLOSSARY.splitlines() if row.startswith("| ")][1:]
+    assert all(re.search(r"\]\((\w+|\.\./README)\.md", row) for row in rows)
+
+
+def test_links_of_the_glossary_lead_to_headings():
+    for page, heading in re.findall(r"\((\w+\.md)#([\w-]+)\)", GLOSSARY):
+        text = (ROOT / "docs" / page).read_text("utf-8")
+        titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        slugs = {
+            re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles
+        }
+        assert heading in slugs, f"{page}#{heading}"

@@ -186,7 +186,7 @@ def test_certify(published: Publish):
         assert row["episodes"].value == share["count"]
         assert row["share of successes"].values == [share["lower"], share["upper"]]
         assert row["physics diverged"].value == cell["invalid"]
-        assert row["wanted"].values == ([] if cell["bar"] is None else [cell["bar"]])
+        assert row["bar"].values == ([] if cell["bar"] is None else [cell["bar"]])
     limits = page.table("Ranges of the parameters")
     for name, known in validity["parameters"].items():
         for column, key in (("from", "lower"), ("to", "upper"), ("nominal",) * 2):
@@ -201,7 +201,7 @@ def test_certify(published: Publish):
     for turn in tree["worst"]["turns"]:
         assert worst.find(turn["name"], "worst").value == turn["worst"]
         assert worst.find(turn["name"], "effect on the margin").value == turn["effect"]
-    regression = page.table("Successes of this policy")
+    regression = page.table("Success rate of this policy")
     told = tree["regression"]
     assert regression.column("difference") == [told["difference"]]
     assert regression.rows[0][2].values == [told["lower"], told["upper"]]
@@ -226,7 +226,7 @@ def test_tour(published: Publish):
         assert row["certified at least"].value == told["certified_lower"]
     hidden = page.table("Hidden parameters")
     for one in tree["estimates"]:
-        for column, key in (("published", "nominal"), ("calibrated", "mean")):
+        for column, key in (("nominal", "nominal"), ("calibrated", "mean")):
             assert hidden.find(one["name"], column).value == one[key]
         for column in ("sd", "truth"):
             assert hidden.find(one["name"], column).value == one[column]

@@ -117,7 +117,7 @@ class TourView:
     def hidden(self) -> PageTable:
         return PageTable(
             caption="Hidden parameters of the robot, and their estimates",
-            columns=("", "published", "calibrated", "sd", "truth", "unit"),
+            columns=("", "nominal", "calibrated", "sd", "truth", "unit"),
             rows=tuple(
                 (
                     one.name,

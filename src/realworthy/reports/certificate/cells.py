@@ -109,7 +109,7 @@ def tabulate_cells(certificate: Certificate) -> PageTable:
             "verdict",
             "successes",
             "episodes",
-            "wanted",
+            "bar",
             "share of successes",
             "physics diverged",
             "causes of failure",
