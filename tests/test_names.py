@@ -131,8 +131,8 @@ REMAINING_NUMBERS = frozenset(
         "artefacts/numbers.py: _MOST",
         "artefacts/reading.py: _LONGEST",
         # certification
-        "certification/interface_graph.py: _FEW",
-        "certification/interface_graph.py: _WIDE",
+        "certification/contract/numbers.py: _FEW",
+        "certification/contract/numbers.py: _WIDE",
         "certification/subject.py: _NEAR",
         # cli
         "cli/files.py: _LARGEST",
@@ -183,10 +183,10 @@ REMAINING_NUMBERS = frozenset(
         "recordings/units.py: ALIKE",
         "recordings/units.py: CLOSE",
         # reports
-        "reports/certificate_failures.py: _FEW",
-        "reports/gap.py: _FAR",
-        "reports/gap_view.py: _ENOUGH",
-        "reports/replay/decimate.py: _FEWEST",
+        "reports/certificate/failures.py: _FEW",
+        "reports/measure/page.py: _FAR",
+        "reports/measure/view.py: _ENOUGH",
+        "reports/replay/meshes.py: _FEWEST",
         "reports/replay/encode.py: _FAR",
         "reports/view/plots.py: _LEAST",
         # residuals

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from realworthy.gap import measure as measure
     from realworthy.identification import Calibration as Calibration
     from realworthy.identification import calibrate as calibrate
-    from realworthy.identification.calibrate import (
+    from realworthy.identification.calibration.calibrate import (
         CalibrateSettings as CalibrateSettings,
     )
     from realworthy.identification.excitation import excite as excite
@@ -81,7 +81,7 @@ _HOMES = {
     "train": "learning.train",
     "view": "reports.view",
     "Belief": "parameters",
-    "CalibrateSettings": "identification.calibrate",
+    "CalibrateSettings": "identification.calibration.calibrate",
     "Calibration": "identification",
     "Certificate": "certification.certificate.certificate",
     "CertifySettings": "certification.certify",

@@ -78,7 +78,7 @@ class DeploySettings:
     """A loop inside the guards that learns what joints carry; None: no such loop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Deployment:
     """What came of it."""
 
@@ -90,6 +90,10 @@ class Deployment:
     """What the operating system did not give."""
     declined: bool
     """Whether the operator said no."""
+
+    def __repr__(self) -> str:
+        ended = ", ".join(trial.outcome for trial in self.trials) or "not begun"
+        return f"<deployment of {len(self.trials)} trials: {ended}>"
 
     @property
     def is_clean(self) -> bool:

@@ -198,7 +198,7 @@ class Look:
     mean_return: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Training:
     """What came of a run."""
 
@@ -227,6 +227,18 @@ class Training:
     added: tuple[str, ...] = ()
     """What the task added to the twin in simulation."""
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"<training of task '{self.task}': success "
+            f"{self.evaluation.success:.0%} of {self.evaluation.episode_count} "
+            f"held-out episodes after {self.seconds:.0f} s, in {self.folder.path}>"
+        )
+
+    @property
+    def policy(self) -> Path:
+        """The file of the best policy."""
+        return self.folder.policy
 
 
 def _shorten(count: float) -> str:

@@ -65,6 +65,12 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     seconds: float
 
+    def __repr__(self) -> str:
+        return (
+            f"<certificate of '{self.policy}' at task '{self.task}': {self.verdict}, "
+            f"success {self.success.lower:.0%} to {self.success.upper:.0%}>"
+        )
+
     def find_uncovered(self, reality: Reality) -> tuple[str, ...]:
         """Why a reality lies outside the validity, a sentence each; empty: inside.
 
