@@ -16,15 +16,6 @@ from realworthy.certification.certificate.certificate import (
 from realworthy.certification.certify import CertifySettings, certify
 from realworthy.certification.subject import build_subject
 from realworthy.certification.suite.condition import Condition
-from realworthy.certification.suite.mutants import (
-    Degrees,
-    ExtraDelay,
-    FaultSide,
-    FlippedSign,
-    Mutant,
-    ReversedHistory,
-    mutate,
-)
 from realworthy.certification.suite.suite import (
     Budgets,
     Cell,
@@ -36,6 +27,15 @@ from realworthy.errors import RealworthyError, UnknownName, Unwritable
 from realworthy.policies import load_policy
 from tests.certification.golden import write_policy
 from tests.certification.linear import write_linear
+from tests.certification.mutants import (
+    Degrees,
+    ExtraDelay,
+    FaultSide,
+    FlippedSign,
+    Mutant,
+    ReversedHistory,
+    mutate,
+)
 
 EVERYDAY = Cell(name="everyday", group="everyday", episodes=16)
 LATE = Cell(

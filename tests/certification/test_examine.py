@@ -14,7 +14,11 @@ from realworthy.certification.examination.cells import examine_cell
 from realworthy.certification.rollouts.episodes import play_condition
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite.condition import Condition
-from realworthy.certification.suite.mutants import (
+from realworthy.certification.suite.suite import Cell
+from realworthy.policies import Policy
+from realworthy.policies.runner import Runner
+from realworthy.tasks.failures import Failure
+from tests.certification.mutants import (
     Degrees,
     ExtraDelay,
     FaultSide,
@@ -24,10 +28,6 @@ from realworthy.certification.suite.mutants import (
     SwappedJoints,
     mutate,
 )
-from realworthy.certification.suite.suite import Cell
-from realworthy.policies import Policy
-from realworthy.policies.runner import Runner
-from realworthy.tasks.failures import Failure
 
 EPISODES = 32
 

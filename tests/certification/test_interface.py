@@ -14,18 +14,6 @@ from realworthy.certification.contract.check import (
     check_interface,
     check_playable,
 )
-from realworthy.certification.suite.mutants import (
-    Degrees,
-    FaultSide,
-    FlippedSign,
-    Mutant,
-    ReversedHistory,
-    StaleNormaliser,
-    SwappedJoints,
-    list_mutants,
-    miswire,
-    mutate,
-)
 from realworthy.errors import RealworthyError
 from realworthy.policies import Contract, Linear
 from realworthy.policies.contract import (
@@ -41,6 +29,18 @@ from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
 from realworthy.tasks.worlds import TaskWorlds
 from tests.certification.linear import PROVENANCE, load_linear
+from tests.certification.mutants import (
+    Degrees,
+    FaultSide,
+    FlippedSign,
+    Mutant,
+    ReversedHistory,
+    StaleNormaliser,
+    SwappedJoints,
+    list_mutants,
+    miswire,
+    mutate,
+)
 
 change = msgspec.structs.replace
 

@@ -4,7 +4,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from realworthy.certification.suite.mutants import (
+from realworthy.errors import RealworthyError, UnknownName
+from realworthy.policies import Contract, Linear, Observer
+from realworthy.policies.contract import NormaliserRecord
+from realworthy.policies.parity import is_same, measure_parity
+from realworthy.policies.policy import Engine
+from realworthy.policies.terms import SineCosine
+from tests.certification.linear import load_linear
+from tests.certification.mutants import (
     Degrees,
     ExtraDelay,
     FaultSide,
@@ -16,13 +23,6 @@ from realworthy.certification.suite.mutants import (
     miswire,
     mutate,
 )
-from realworthy.errors import RealworthyError, UnknownName
-from realworthy.policies import Contract, Linear, Observer
-from realworthy.policies.contract import NormaliserRecord
-from realworthy.policies.parity import is_same, measure_parity
-from realworthy.policies.policy import Engine
-from realworthy.policies.terms import SineCosine
-from tests.certification.linear import load_linear
 from tests.policies.examples import ACTION, JOINTS, ORIENTATION, WIDTH, contract
 
 ENGINES: tuple[Engine, ...] = ("onnxruntime", "numpy")

@@ -7,7 +7,7 @@ from realworthy.certification.certificate.statistics import CertificateVerdict
 from realworthy.certification.examination import comparisons as regression
 from realworthy.certification.examination.comparisons import compare_policies
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite.mutants import FaultSide, FlippedSign, mutate
+from tests.certification.mutants import FaultSide, FlippedSign, mutate
 
 
 def test_a_worse_policy_fails(driving: Subject, drive: Path, monkeypatch):

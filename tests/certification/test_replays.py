@@ -10,9 +10,9 @@ from realworthy.certification.certificate.results import make_case
 from realworthy.certification.examination.folder import record_failure, save_replay
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite.condition import Condition
-from realworthy.certification.suite.mutants import ExtraDelay, mutate
 from realworthy.recordings import load_recording
 from realworthy.tasks.failures import Failure
+from tests.certification.mutants import ExtraDelay, mutate
 
 CASE = make_case(
     int(Failure.JOINT_LIMIT),

@@ -9,8 +9,8 @@ from realworthy.certification.limits import worst_case as worst
 from realworthy.certification.limits.validity import find_box
 from realworthy.certification.limits.worst_case import examine_worst
 from realworthy.certification.subject import Subject
-from realworthy.certification.suite.mutants import ExtraDelay, mutate
 from realworthy.certification.suite.suite import WorstCaseSearch
+from tests.certification.mutants import ExtraDelay, mutate
 from tests.certification.pretended import Floats, Pretended
 
 SEARCH = WorstCaseSearch(evaluations=128, episodes=2)

@@ -171,8 +171,8 @@ def test_a_robot_at_rest_is_refused_and_blocks_nothing(
     rows = "".join(f"{i / 100},0,0\n" for i in range(300))
     write("r.csv", "time,joint.position,joint.command\n" + rows)
     told = run("calibrate", "pendulum", "r.csv", "--output", "x.twin.yaml")
-    assert told.status == 2
-    assert told.err.startswith("BadRecording: The robot rests in all recordings")
+    assert told.status == 1
+    assert "identify nothing: the robot stands still" in told.out
     assert told.files == ()
 
 

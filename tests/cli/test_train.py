@@ -350,7 +350,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch):
     """Commands find trainings that are given; they are not learned."""
 
     def pretend(*found: train.Training) -> None:
-        def make_one(settings: Any, *, output: Path, follow: Any) -> train.Training:
+        def make_one(settings: Any, *, output: Path, **_: Any) -> train.Training:
             Path(output).mkdir()  # as a run does: refuses what is there
             return found[0]
 

@@ -23,8 +23,9 @@ def public(thing: object) -> set[str]:
 
 def test_it_answers_only_what_a_robot_answers(make: MakeReality):
     robot = StandIn(make(rotor()))
-    assert public(StandIn) == public(Robot)
-    assert public(robot) == public(Robot)
+    datasheet = {"twin"}  # what its makers publish; nothing of the truth
+    assert public(StandIn) == public(Robot) | datasheet
+    assert public(robot) == public(Robot) | datasheet
 
 
 def test_its_datasheet_is_the_twin_s(make: MakeReality):

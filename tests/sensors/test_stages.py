@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from realworthy.sensors import Sensor, SensorDraws, build_law
 from realworthy.sensors.stages import (
     compute_reading,
     fill,
@@ -33,27 +32,17 @@ def test_the_order_of_effects():
     y      –              1 + 0.1       5 − 0.2       11 + 0.1
     steps  –              1             5             11 (lost: 5)
     """
-    sensor = Sensor(
-        signal="a",
-        delay=1.0,
-        filter=HALF_WAY,
-        scale=2.0,
-        bias=1.0,
-        noise=0.1,
-        quantum=0.5,
-        dropout=0.3,
-    )
-    law = build_law(sensor, timestep=1.0)
-    state = law.prime(law.initial_state(1, np.zeros(1)), np.zeros(1))
-    read = []
+    truths = fill(np.zeros(1), 2)
+    filtered, read = np.zeros(1), np.zeros(1)
+    readings = []
     for true, n, u in ((4.0, 1.0, 0.9), (8.0, -2.0, 0.9), (8.0, 1.0, 0.1)):
-        draws = SensorDraws(np.array([n]), np.array([u]))
-        reading, state = law.measure(np.array([true]), {}, draws, state)
-        read.append(float(reading[0]))
-    assert read == [1.0, 5.0, 5.0]
-    draws = SensorDraws(np.array([1.0]), np.array([0.9]))
-    reading, _ = law.measure(np.array([8.0]), {}, draws, state)
-    assert reading.tolist() == [14.0]  # 2 (5 + 1.5) + 1 + 0.1
+        truths = remember(truths, np.array([true]))
+        late = recall(truths, np.array([1]))
+        filtered = follow(filtered, late, find_share(1.0, HALF_WAY))
+        y = compute_reading(filtered, scale=2.0, bias=1.0, noise=[np.array([0.1 * n])])
+        read = hold(np.array([u >= 0.3]), quantise(y, np.array([0.5])), read)
+        readings.append(float(read[0]))
+    assert readings == [1.0, 5.0, 5.0]
 
 
 @pytest.mark.parametrize("make", LIBRARIES)

@@ -11,7 +11,6 @@ This room imports `parameters`, `artefacts` and `errors` only; no mujoco, no tor
 
 from realworthy.actuators.actuator import Actuator
 from realworthy.actuators.arrays import Array, State
-from realworthy.actuators.backlash import follow_play, measure_play
 from realworthy.actuators.bench import Bench, BenchTrace, simulate_bench
 from realworthy.actuators.controllers import (
     CommandKind,
@@ -89,9 +88,7 @@ __all__ = [
     "build_law",
     "compute_box",
     "compute_friction",
-    "follow_play",
     "load_servo",
-    "measure_play",
     "simulate_bench",
     "unitree_go1",
 ]

@@ -62,7 +62,7 @@ def simulate_bench(
     if law.actuator.backlash:
         raise BadActuator(
             f"actuator of '{law.actuator.joint}': the bench has no backlash.",
-            hint="Use follow_play on its positions, or a twin.",
+            hint="Use a twin: there play is a second hinge.",
         )
     step_count, world_count, _ = command.shape
     numbers = dict(parameters or {})

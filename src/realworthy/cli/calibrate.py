@@ -85,7 +85,6 @@ class Calibrate:
         )
         from realworthy.identification.networks import add_residual, check_enough
         from realworthy.identification.solver.methods import check_budget, find_method
-        from realworthy.identification.validation.held_out import CalibrationOutcome
         from realworthy.twins import load_twin, save_twin
 
         check_budget(find_method(self.method), self.evaluations)
@@ -118,7 +117,7 @@ class Calibrate:
                     keep=kept,
                     progress=progress,
                 )
-            is_kept = found.outcome is not CalibrationOutcome.NOT_BETTER
+            is_kept = found.outcome.is_kept
             learned = None
             if is_kept and self.residual:
                 with waiting("Learning what the twin lacks"):
@@ -171,7 +170,8 @@ def list_unsure(found: "Calibration") -> tuple[str, ...]:
     return tuple(
         e.name
         for e in found.estimates
-        if e.is_fitted and e.verdict is not ParameterVerdict.IDENTIFIED
+        if e.verdict is not ParameterVerdict.IDENTIFIED
+        and (e.is_fitted or not found.outcome.is_kept)
     )
 
 
@@ -196,6 +196,7 @@ def check_output(path: Path) -> None:
 
 def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
     """What programs may rely on: `parameters`, `heldout`, `seconds`, `twin`."""
+    from realworthy.cli.excite import to_forecast_tree
     from realworthy.identification.validation.held_out import find_outlying
 
     return {
@@ -203,6 +204,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "verdict": found.outcome,
         "method": found.method,
         "summary": found.summary,
+        "reason": found.reason,
         "parameters": {
             e.name: {
                 "mean": e.mean,
@@ -238,6 +240,13 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "inflation": found.inflation,
         "warnings": found.warnings,
         "advice": found.advice,
+        "excitation": None
+        if found.excitation is None
+        else {
+            "seconds": found.excitation.motion.duration,
+            "joints": found.excitation.motion.joints,
+            "parameters": to_forecast_tree(found.excitation),
+        },
         "seconds": found.seconds,
         "evaluations": found.evaluation_count,
     }

@@ -118,16 +118,7 @@ def to_tree(found: "Excitation", path: Path) -> dict[str, object]:
     return {
         "motion": str(path),
         "seconds": found.motion.duration,
-        "parameters": {
-            f.name: {
-                "value": f.value,
-                "sd": f.sd,
-                "wanted": f.wanted,
-                "met": f.is_met,
-                "reason": "" if f.is_met else f.to_reason(),
-            }
-            for f in found.forecasts
-        },
+        "parameters": to_forecast_tree(found),
         "peaks": {peak.joint: peak for peak in found.peaks},
         "limits": {
             joint: {
@@ -142,6 +133,20 @@ def to_tree(found: "Excitation", path: Path) -> dict[str, object]:
         "clearance": found.clearance,
         "checked_draws": found.check_count,
         "design_seconds": found.seconds,
+    }
+
+
+def to_forecast_tree(found: "Excitation") -> dict[str, object]:
+    """Parameter → how well a recording of the motion would identify it."""
+    return {
+        f.name: {
+            "value": f.value,
+            "sd": f.sd,
+            "wanted": f.wanted,
+            "met": f.is_met,
+            "reason": "" if f.is_met else f.to_reason(),
+        }
+        for f in found.forecasts
     }
 
 

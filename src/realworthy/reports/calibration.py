@@ -21,11 +21,13 @@ _TONES: dict[CalibrationOutcome, Tone] = {
     CalibrationOutcome.IMPROVED: "good",
     CalibrationOutcome.ALREADY_RIGHT: "good",
     CalibrationOutcome.NOT_BETTER: "bad",
+    CalibrationOutcome.NOT_IDENTIFIED: "bad",
 }
 _VERDICTS = {
     CalibrationOutcome.IMPROVED: "Better on what it has not seen",
     CalibrationOutcome.ALREADY_RIGHT: "It was right already",
     CalibrationOutcome.NOT_BETTER: "No better: the twin was not written",
+    CalibrationOutcome.NOT_IDENTIFIED: "Nothing identified: no twin was written",
 }
 
 

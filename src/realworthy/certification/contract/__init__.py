@@ -7,5 +7,5 @@ its mark and its remedy.
 
 Here do not live drafts of contracts for files without one (`foreign`), nor anything
 that plays the policy (`rollouts`). May import `policies`, `tasks` and rooms above them;
-of certification nothing but the columns that `suite.mutants` shares.
+of certification nothing.
 """

@@ -7,9 +7,10 @@ import numpy as np
 
 from realworthy.certification.contract.columns import Column, ColumnPart, list_columns
 from realworthy.certification.contract.finding import Aspect, ContractFinding, Mark
-from realworthy.certification.suite.mutant_kinds import DEGREES
 from realworthy.policies import Contract, Term
 
+_DEGREES = float(np.degrees(1.0))
+"""[°/rad]"""
 _SAME_SCALE = 0.01
 """Share by which factors may differ."""
 _SAME_OFFSET = 0.01
@@ -165,7 +166,7 @@ def _compare_scales(
             remedy=remedy,
         )
     turned = [
-        p for p in pairs if _is_near(abs(p.ratio), DEGREES, 1 / DEGREES, slack=0.02)
+        p for p in pairs if _is_near(abs(p.ratio), _DEGREES, 1 / _DEGREES, slack=0.02)
     ]
     if turned:
         yield ContractFinding(

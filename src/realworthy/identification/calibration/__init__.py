@@ -6,5 +6,5 @@ what a twin may lack (`support_surface`), verdicts and advice (`estimates`), and
 checkpoint file with which interrupted work goes on.
 
 Here does not live what solves (`solver`) and what judges (`validation`). May import all
-other sub-packages but `excitation`, `experiments` and `networks`.
+other sub-packages but `experiments` and `networks`.
 """

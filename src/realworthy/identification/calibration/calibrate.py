@@ -13,6 +13,7 @@ from realworthy.gap.ground import find_low_ground
 from realworthy.gap.measure import is_finger
 from realworthy.identification.calibration.algorithms import choose_algorithm
 from realworthy.identification.calibration.checkpoint import (
+    FitPart,
     make_key,
     resuming,
 )
@@ -32,7 +33,6 @@ from realworthy.identification.calibration.inertials import (
 )
 from realworthy.identification.calibration.provenance import describe_provenance
 from realworthy.identification.calibration.recording_checks import (
-    check_motion,
     drop_impossible_torques,
 )
 from realworthy.identification.calibration.result import Calibration, ParameterEstimate
@@ -41,6 +41,13 @@ from realworthy.identification.calibration.task import (
     FittedTwin,
     SearchChoice,
 )
+from realworthy.identification.calibration.uninformative import (
+    describe_rest,
+    design_excitation,
+    find_want_of_evidence,
+    list_unfitted,
+    withdraw,
+)
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
 from realworthy.identification.solver.methods import (
@@ -48,9 +55,16 @@ from realworthy.identification.solver.methods import (
     check_budget,
     find_method,
 )
+from realworthy.identification.validation.evidence import (
+    find_resting_joints,
+    keep_evidence,
+)
 from realworthy.identification.validation.held_out import (
     ADDS_UP,
     GROWS,
+    CalibrationOutcome,
+    Division,
+    HeldOutError,
     compare_ahead,
     compare_replays,
     decide_outcome,
@@ -130,12 +144,24 @@ def calibrate(
     listed, cut = cut_at_gaps(listed)
     judging = cut_at_gaps(load_recordings(heldout))[0] if heldout else None
     listed, doubted = drop_impossible_torques(twin, listed)
-    division = divide_recordings(listed, judging)
+    joints = find_joints(twin, listed)
+    division, still = keep_evidence(divide_recordings(listed, judging), joints)
+    resting = find_resting_joints(division.fitted, joints)
+    if resting and (not parameters or len(resting) == len(joints)):
+        return _refuse(
+            twin,
+            division,
+            joints,
+            reason=describe_rest(resting, joints),
+            estimates=list_unfitted(twin, joints, parameters or ()),
+            method=method,
+            warnings=(*left_out, *cut, *doubted, *still),
+            progress=progress,
+            began=began,
+        )
     asked = (tuple(parameters or ()), settings.seconds, method, settings.evaluations)
     key = make_key(twin, division.fitted, division.held_out, asked)
     with resuming(keep, key) as checkpoint:
-        joints = find_joints(twin, division.fitted)
-        check_motion(division.fitted, joints)
         progress(0.02, "choosing")
         ground = find_low_ground(twin, division.fitted, joints)
         above = twin if ground is None else twin.with_table(ground.height)
@@ -174,10 +200,30 @@ def calibrate(
         grows, is_ahead = found.grows, found.pieces.is_ahead
         compare = compare_ahead if grows else compare_replays
         errors = compare(twin, calibrated, division.held_out, joints)
+        outcome = decide_outcome(errors, division.held_out, joints)
+        want = find_want_of_evidence(
+            outcome, estimates, errors, division.held_out, joints
+        )
+        if want:
+            return _refuse(
+                twin,
+                division,
+                joints,
+                reason=want,
+                estimates=withdraw(estimates),
+                method=method,
+                warnings=(*left_out, *cut, *doubted, *still, *found.notes),
+                progress=progress,
+                began=began,
+                errors=errors,
+                is_ahead=grows,
+                fit=fit,
+                seconds=problem.seconds,
+            )
         ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
         progress(1.0, "done")
         return Calibration(
-            outcome=decide_outcome(errors, division.held_out, joints),
+            outcome=outcome,
             method=method,
             original=twin,
             twin=calibrated,
@@ -197,6 +243,7 @@ def calibrate(
                 *left_out,
                 *cut,
                 *doubted,
+                *still,
                 *((f"{ground.to_words()} It was taken away.",) if ground else ()),
                 *((ADDS_UP,) if is_ahead else (GROWS,) if grows else ()),
                 *((describe_scale(ratios),) if ratios else ()),
@@ -212,6 +259,51 @@ def calibrate(
             seconds=time.perf_counter() - began,
             evaluation_count=fit.evaluation_count,
         )
+
+
+def _refuse(
+    twin: Twin,
+    division: Division,
+    joints: tuple[str, ...],
+    *,
+    reason: str,
+    estimates: tuple[ParameterEstimate, ...],
+    method: Method,
+    warnings: tuple[str, ...],
+    progress: Progress,
+    began: float,
+    errors: tuple[HeldOutError, ...] = (),
+    is_ahead: bool = False,
+    fit: FitPart | None = None,
+    seconds: float = 0.0,
+) -> Calibration:
+    """Of recordings that identify nothing: the twin as given, and what to record."""
+    excitation, advice = design_excitation(twin, estimates, progress)
+    progress(1.0, "done")
+    return Calibration(
+        outcome=CalibrationOutcome.NOT_IDENTIFIED,
+        method=method,
+        original=twin,
+        twin=twin,
+        estimates=estimates,
+        errors=errors or compare_replays(twin, twin, division.held_out, joints),
+        held_out=division.held_out,
+        joints=joints,
+        fitted_recordings=division.fitted,
+        fitted=tuple(distinct_names(division.fitted)),
+        fitted_seconds=seconds,
+        is_by_time=division.is_by_time,
+        is_ahead=is_ahead,
+        reduced_chi2=float("nan") if fit is None else fit.reduced_chi2,
+        inflation=1.0 if fit is None else fit.inflation,
+        cross_validated=None,
+        warnings=warnings,
+        advice=(advice,),
+        reason=reason,
+        excitation=excitation,
+        seconds=time.perf_counter() - began,
+        evaluation_count=0 if fit is None else fit.evaluation_count,
+    )
 
 
 def find_joints(twin: Twin, recordings: Sequence[Recording]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.identification.calibration.parameter_choice import ParameterChoice
+from realworthy.identification.calibration.priors import OFFSET_SD
 from realworthy.identification.calibration.result import ParameterEstimate
 from realworthy.identification.calibration.task import FittedTwin
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
@@ -17,7 +18,8 @@ from realworthy.parameters import GaussianBelief, ParameterSpace
 
 Floats = NDArray[np.float64]
 _IDENTIFIED_SHARE = 0.1
-"""Share of its size up to which a number's sd makes it identified."""
+"""Share of its size, or of its prior's sd where that is narrow, up to which a number's
+sd makes it identified."""
 _EFFECTIVE_RATIO = 3.0
 """Times the fit's sd that folds scatter by before a number is called effective."""
 _MAX_SD = 1.0
@@ -98,6 +100,8 @@ def judge_estimate(
     total = min(np.hypot(sd[i], found.shift_sd_z[i]), _MAX_SD * bounds.scale[i])
     alone = slope / np.sqrt(np.linalg.inv(found.covariance_z)[i, i])
     tolerance = float(bounds.tolerance(found.z, _IDENTIFIED_SHARE)[i])
+    if parameter.kind == "sensor_bias":  # its size is no measure of what is known
+        tolerance = _IDENTIFIED_SHARE * OFFSET_SD
     slack = 1e-6 * bounds.scale[i]
     is_open = (
         total > _OPEN_SHARE * _MAX_SD * bounds.scale[i]
@@ -106,7 +110,10 @@ def judge_estimate(
     if not bounds.lower[i] + slack < found.z[i] < bounds.upper[i] - slack:
         verdict = ParameterVerdict.AT_BOUND
     elif slope * total <= tolerance and not is_open:
-        verdict = ParameterVerdict.IDENTIFIED
+        is_stable = not found.is_effective[i]
+        verdict = (
+            ParameterVerdict.IDENTIFIED if is_stable else ParameterVerdict.EFFECTIVE
+        )
     elif alone <= tolerance:
         verdict = ParameterVerdict.ONLY_IN_COMBINATION
         correlation = np.abs(found.covariance_z[i]) / (sd[i] * sd)

@@ -14,7 +14,7 @@ from realworthy.identification.solver.linearisation import Prior
 from realworthy.parameters import Transform
 
 Floats = NDArray[np.float64]
-_OFFSET_SD = 0.05
+OFFSET_SD = 0.05
 """[rad] of encoder offsets: zeroed by eye, not at random. Encoders of the SO-101
 recordings and of the stand-in arms lie within it (2026-11-15)."""
 _PUBLISHED_SD = 0.5
@@ -38,7 +38,7 @@ def make_prior(
     precision = np.diag(wide.precision).copy()
     for i, parameter in enumerate(problem.space):
         if parameter.kind == "sensor_bias":
-            precision[i] = misfit / _OFFSET_SD**2
+            precision[i] = misfit / OFFSET_SD**2
         elif lacks and parameter.transform is Transform.LOG:
             precision[i] = max(precision[i], misfit / _PUBLISHED_SD**2)
     return Prior(wide.mean, np.diag(precision))
@@ -46,7 +46,7 @@ def make_prior(
 
 def make_alike_prior(problem: JointByJointProblem) -> Prior:
     """Joints of one robot are alike; encoders are zeroed by eye."""
-    sd = {"sensor_bias": _OFFSET_SD, "delay": _DELAY_SD}
+    sd = {"sensor_bias": OFFSET_SD, "delay": _DELAY_SD}
     widths = np.array([sd.get(p.kind, _ALIKE_SD) for p in problem.space])
     return Prior(problem.start_z, np.diag(1 / widths**2))
 
@@ -54,6 +54,6 @@ def make_alike_prior(problem: JointByJointProblem) -> Prior:
 def make_near_prior(problem: Problem, z: Floats, misfit: float) -> Prior:
     """Gaussian prior centred at z with precision scaled by `misfit`."""
     wide = np.diag(to_prior(problem, None, z).precision)
-    own = {"sensor_bias": _OFFSET_SD, "delay": _DELAY_SD, "height": _HEIGHT_SD}
+    own = {"sensor_bias": OFFSET_SD, "delay": _DELAY_SD, "height": _HEIGHT_SD}
     near = np.array([own.get(p.kind, _NEAR_SD) for p in problem.space])
     return Prior(z, np.diag(np.maximum(wide, misfit / near**2)))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
 from realworthy.simulators.replay.inputs import choose_inputs
 from realworthy.twins import BoundTwin, Twin, bind
@@ -32,17 +31,6 @@ def drop_impossible_torques(
         else:
             said.append(doubt)
     return (tuple(kept), tuple(said)) if kept else (tuple(recordings), ())
-
-
-def check_motion(recordings: Sequence[Recording], joints: Sequence[str]) -> None:
-    """Raises for a robot that rests in one pose: its motion tells nothing."""
-    pose = recordings[0].stack("position", joints)[0]
-    if all(np.all(r.stack("position", joints) == pose) for r in recordings):
-        raise BadRecording(
-            "The robot rests in all recordings: no joint's position ever changes, so "
-            "nothing can be fitted.",
-            hint="Record a motion; realworthy excite TWIN designs one.",
-        )
 
 
 def _find_impossible(bound: BoundTwin, recording: Recording) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from realworthy.identification.calibration.inertials import Ratio
+from realworthy.identification.excitation.excite import Excitation
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.solver.methods import Method
 from realworthy.identification.validation.held_out import (
@@ -39,6 +40,7 @@ class ParameterEstimate:
         """The verdict as people read it."""
         told = {
             ParameterVerdict.IDENTIFIED: "identified",
+            ParameterVerdict.EFFECTIVE: "known",
             ParameterVerdict.ONLY_IN_COMBINATION: "only in combination",
             ParameterVerdict.NOT_EXCITED: "not excited",
             ParameterVerdict.AT_BOUND: "at its bound",
@@ -59,7 +61,7 @@ class Calibration:
     """The search that found the numbers."""
     original: Twin = field(repr=False)
     twin: Twin = field(repr=False)
-    """The calibrated twin; to be kept unless the outcome is `NOT_BETTER`."""
+    """The calibrated twin; to be kept where `outcome.is_kept`."""
     estimates: tuple[ParameterEstimate, ...]
     errors: tuple[HeldOutError, ...]
     held_out: tuple[Recording, ...] = field(repr=False)
@@ -85,6 +87,11 @@ class Calibration:
     warnings: tuple[str, ...]
     advice: tuple[str, ...]
     """What to record next."""
+    reason: str = ""
+    """Why nothing is identified, where nothing is."""
+    excitation: Excitation | None = None
+    """The motion that would identify what these recordings do not, where they identify
+    nothing."""
     seconds: float
     """By the clock, resumed parts not counted."""
     evaluation_count: int
@@ -115,6 +122,8 @@ class Calibration:
     @property
     def summary(self) -> str:
         """One sentence."""
+        if self.outcome is CalibrationOutcome.NOT_IDENTIFIED:
+            return f"These recordings identify nothing: {self.reason}."
         count = len(self.errors)
         noun = "recording is" if count == 1 else "recordings are"
         told = (

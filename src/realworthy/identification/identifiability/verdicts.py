@@ -15,11 +15,19 @@ class ParameterVerdict(enum.StrEnum):
     """What recordings can tell of one parameter."""
 
     IDENTIFIED = "identified"
+    EFFECTIVE = "effective"
+    """Known well, but to no better than it moves when experiments are left out: right
+    for such motions, and not a physical constant."""
     ONLY_IN_COMBINATION = "only_in_combination"
     NOT_EXCITED = "not_excited"
     """Even with all others known it would stay too uncertain."""
     AT_BOUND = "at_bound"
     """The data push it against a bound of its space."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether recordings tell its value."""
+        return self in (self.IDENTIFIED, self.EFFECTIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,13 @@ class CalibrationOutcome(enum.StrEnum):
     """The twin that was given predicts them to the noise already."""
     NOT_BETTER = "not_better"
     """It does not predict them better: keep the twin that was given."""
+    NOT_IDENTIFIED = "not_identified"
+    """The recordings identify nothing: keep the twin that was given."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a calibrated twin to write."""
+        return self in (self.IMPROVED, self.ALREADY_RIGHT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +57,9 @@ class HeldOutError:
     recording: str
     before: float
     after: float
+    persistence: float = float("inf")
+    """Of the better of two predictions without a model: the robot stays where it is,
+    or goes on at its speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,8 @@ class Division:
     held_out: tuple[Recording, ...]
     is_by_time: bool = False
     """Whether they are parts of one recording, which share its flaws."""
+    whole: tuple[Recording, ...] = ()
+    """That recording, or its repeats."""
 
 
 def divide_recordings(
@@ -79,7 +91,7 @@ def divide_recordings(
         groups.setdefault(i if name is None else f"group {name}", []).append(recording)
     experiments = list(groups.values())
     if len(experiments) == 1:
-        return _divide_time(experiments[0])
+        return divide_at(experiments[0], _FITTED_SHARE)
     first = min(_FIRST_HELD_OUT, len(experiments) - 1)
     held = experiments[first::_HOLD_OUT_EVERY]
     rest = [e for e in experiments if not any(e is h for h in held)]
@@ -88,14 +100,14 @@ def divide_recordings(
     )
 
 
-def _divide_time(repeats: Sequence[Recording]) -> Division:
+def divide_at(repeats: Sequence[Recording], share: float) -> Division:
     """Repeats are cut at one time: the end of a motion is unseen in all of them."""
     early, late = [], []
     for recording in repeats:
-        middle = recording.time[0] + _FITTED_SHARE * recording.duration
+        middle = recording.time[0] + share * recording.duration
         early.append(recording.crop(recording.time[0], middle))
         late.append(recording.crop(middle, recording.time[-1]))
-    return Division(tuple(early), tuple(late), is_by_time=True)
+    return Division(tuple(early), tuple(late), is_by_time=True, whole=tuple(repeats))
 
 
 _OUTLYING_RATIO, _MIN_FOR_USUAL = 5.0, 5
@@ -114,10 +126,20 @@ def compare_replays(
         replay_errors(before, held_out, joints),
         replay_errors(after, held_out, joints),
     )
+    stays = [_stay(recording, joints) for recording in held_out]
     return tuple(
-        HeldOutError(recording=name or "recording", before=old, after=new)
-        for name, old, new in zip(names, *both, strict=True)
+        HeldOutError(
+            recording=name or "recording", before=old, after=new, persistence=still
+        )
+        for name, old, new, still in zip(names, *both, stays, strict=True)
     )
+
+
+def _stay(recording: Recording, joints: Sequence[str]) -> float:
+    """[rad or m] root mean square error of a robot that never leaves its first pose."""
+    own = tuple(joint for joint in recording.joints if joint in joints)
+    position = recording.stack("position", own)
+    return float(np.sqrt(np.mean((position - position[0]) ** 2)))
 
 
 def replay_errors(
@@ -212,6 +234,7 @@ def compare_ahead(
             recording=name or "recording",
             before=predict_ahead(before, recording, joints),
             after=predict_ahead(after, recording, joints),
+            persistence=_persist_ahead(before, recording, joints),
         )
         for recording, name in zip(held_out, distinct_names(held_out), strict=True)
     )
@@ -224,6 +247,28 @@ def predict_ahead(twin: Twin, recording: Recording, joints: Sequence[str]) -> fl
     return float(np.sqrt(np.mean(sound))) if len(sound) else float("inf")
 
 
+def _persist_ahead(twin: Twin, recording: Recording, joints: Sequence[str]) -> float:
+    """[rad or m] root mean square `AHEAD` after the same states, without a model."""
+    track = lay_out(twin, recording)
+    states = estimate_states(track, estimate_noise(recording, track.joints))
+    rows = _count_rows_ahead(recording, track)
+    starts = _list_starts(track, rows, _START_COUNT)
+    columns = [i for i, joint in enumerate(track.joints) if joint in joints]
+    moved = (track.position[starts + rows] - states.position[starts])[:, columns]
+    drift = rows / recording.rate * states.velocity[starts][:, columns]
+    stays, goes_on = np.mean(moved**2), np.mean((moved - drift) ** 2)
+    return float(np.sqrt(min(stays, goes_on)))
+
+
+def _count_rows_ahead(recording: Recording, track: Track) -> int:
+    return min(max(1, round(AHEAD * recording.rate)), len(track.rows) - 1)
+
+
+def _list_starts(track: Track, rows: int, count: int) -> NDArray[np.intp]:
+    last = len(track.rows) - 1 - rows
+    return np.unique(np.linspace(0, last, count).astype(np.intp))
+
+
 def predict_each(
     twin: Twin, recording: Recording, joints: Sequence[str], *, count: int
 ) -> NDArray[np.float64]:
@@ -231,8 +276,8 @@ def predict_each(
     states, means over joints; inf where the simulation blew up."""
     track = lay_out(twin, recording)
     states = estimate_states(track, estimate_noise(recording, track.joints))
-    rows = min(max(1, round(AHEAD * recording.rate)), len(track.rows) - 1)
-    starts = np.unique(np.linspace(0, len(track.rows) - 1 - rows, count).astype(int))
+    rows = _count_rows_ahead(recording, track)
+    starts = _list_starts(track, rows, count)
     played = Replayer(track, len(starts)).play(
         starts,
         rows + 1,

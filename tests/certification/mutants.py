@@ -19,7 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.certification.contract.columns import ColumnPart, list_columns
-from realworthy.certification.suite.mutant_kinds import (
+from realworthy.errors import RealworthyError, UnknownName
+from realworthy.policies import Contract, Policy
+from realworthy.policies.contract import NormaliserRecord
+from realworthy.policies.runner import Floats32, Runner
+from realworthy.policies.terms import Linear, SineCosine, Term
+from tests.certification.mutant_kinds import (
     DEGREES,
     Degrees,
     ExtraDelay,
@@ -33,11 +38,6 @@ from realworthy.certification.suite.mutant_kinds import (
     is_hit,
     list_mutants,
 )
-from realworthy.errors import RealworthyError, UnknownName
-from realworthy.policies import Contract, Policy
-from realworthy.policies.contract import NormaliserRecord
-from realworthy.policies.runner import Floats32, Runner
-from realworthy.policies.terms import Linear, SineCosine, Term
 
 __all__ = [
     "Degrees",
