@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from realworthy.robots import Robot as Robot
     from realworthy.robots.address import open_robot as open_robot
     from realworthy.simulators import MujocoCpu as MujocoCpu
+    from realworthy.tasks.task import Task as Task
     from realworthy.tours import TourSettings as TourSettings
     from realworthy.tours import tour as tour
     from realworthy.twins import Twin as Twin
@@ -97,6 +98,7 @@ _HOMES = {
     "RealworthyError": "errors",
     "Recording": "recordings",
     "Robot": "robots",
+    "Task": "tasks.task",
     "TourSettings": "tours",
     "TrainSettings": "learning.training",
     "Twin": "twins",

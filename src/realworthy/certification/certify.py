@@ -34,7 +34,7 @@ from realworthy.certification.suite.suite import Suite, default_suite
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Policy
 from realworthy.progress import Progress, ignore
-from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.catalogue import TaskLike
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.worlds import TaskWorlds
@@ -74,7 +74,7 @@ def certify(
     policy: Policy | Path | str,
     *,
     twin: Twin | Path | str = "",
-    task: str = "",
+    task: TaskLike = "",
     output: Path | str | None = None,
     settings: CertifySettings | None = None,
     overwrite: bool = False,
@@ -100,14 +100,25 @@ def certify(
 def _certify(
     policy: Path | str,
     twin: Twin | str,
-    task: str,
+    task: TaskLike,
+    folder: Path | None,
+    settings: CertifySettings,
+    progress: Progress,
+    overwrite: bool,
+) -> Certificate:
+    subject = build_subject(policy, task=task, twin=twin)
+    with subject.task.blamed():
+        return _examine(subject, folder, settings, progress, overwrite)
+
+
+def _examine(
+    subject: Subject,
     folder: Path | None,
     settings: CertifySettings,
     progress: Progress,
     overwrite: bool,
 ) -> Certificate:
     began = time.perf_counter()
-    subject = build_subject(policy, task=task, twin=twin)
     if settings.against is not None:  # a mistake in it is said before the work begins
         build_subject(settings.against, task=subject.task, twin=subject.twin)
     suite = _choose_suite(settings, subject)
@@ -167,8 +178,9 @@ def _choose_suite(settings: CertifySettings, subject: Subject) -> Suite:
 def _count_workers(settings: CertifySettings, subject: Subject) -> int:
     if settings.workers:
         return settings.workers
-    is_shared = subject.is_costly and subject.twin.reference
-    return min(os.cpu_count() or 1, _MOST_WORKERS) if is_shared else 1
+    is_shared = subject.twin.reference and subject.task.is_elsewhere
+    many = subject.is_costly and is_shared
+    return min(os.cpu_count() or 1, _MOST_WORKERS) if many else 1
 
 
 def _inspect(subject: Subject, suite: Suite) -> tuple[ContractFinding, ...]:
@@ -177,7 +189,7 @@ def _inspect(subject: Subject, suite: Suite) -> tuple[ContractFinding, ...]:
     # built without the contract's terms, so that names which do not exist are said
     worlds = _build_plain_worlds(subject, seed=suite.seed)
     findings = check_interface(policy, worlds)
-    check_playable(findings, task=subject.task)
+    check_playable(findings, task=subject.task.name)
     played = play_condition(subject, Condition(), _LOOKS, seed=suite.seed + 5)
     broken = np.flatnonzero(played.failure == Failure.WATCHDOG)
     if len(broken):
@@ -191,7 +203,7 @@ def _inspect(subject: Subject, suite: Suite) -> tuple[ContractFinding, ...]:
 
 
 def _build_plain_worlds(subject: Subject, *, seed: int) -> TaskWorlds:
-    task = build_task(subject.task, subject.twin)
+    task = subject.task.build(subject.twin)
     how = Randomization(belief=subject.belief)
     return TaskWorlds(task, 1, randomization=how, seed=seed)
 

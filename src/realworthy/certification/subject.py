@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.certification.suite.condition import Condition
-from realworthy.errors import BadFile, RealworthyError, UnknownName
+from realworthy.errors import BadFile, RealworthyError
 from realworthy.learning.presets import Randomize, choose_randomization
 from realworthy.parameters import Belief, ParameterSpace, SampleBelief
 from realworthy.policies import Contract, Policy, load_policy
-from realworthy.tasks.catalogue import build_task, fit_twin
+from realworthy.tasks.catalogue import TaskLike, find_learned_task, find_task, fit_twin
+from realworthy.tasks.definition import TaskDefinition
 from realworthy.tasks.randomization import Pushes, Randomization
 from realworthy.tasks.task import Task
+from realworthy.tasks.trial_play import check_task
 from realworthy.tasks.worlds import Simulate, TaskWorlds
 from realworthy.twins import Twin, load_twin
 from realworthy.twins.compiled_model import find_object_bodies
@@ -54,7 +56,7 @@ class Subject:
 
     path: Path
     contract: Contract
-    task: str
+    task: TaskDefinition
     twin: Twin
     thread_count: int = 0
     assumed: tuple[str, ...] = ()
@@ -86,7 +88,7 @@ class Subject:
     def build_task(self, variant: Variant | None = None) -> Task:
         """The task as the policy's contract sees it."""
         twin = self.twin if variant is None else apply_variant(self.twin, variant)
-        task, contract = build_task(self.task, twin), self.contract
+        task, contract = self.task.build(twin), self.contract
         if task.terms != contract.terms or task.action != contract.action:
             task.terms, task.action = contract.terms, contract.action
             task.reflection = None
@@ -192,7 +194,7 @@ class Subject:
 def build_subject(
     path: Path | str,
     *,
-    task: str = "",
+    task: TaskLike = "",
     twin: Twin | str = "",
     thread_count: int = 0,
 ) -> Subject:
@@ -205,27 +207,31 @@ def build_subject(
     from realworthy.policies.onnx_file import Graph
 
     path = Path(path)
+    asked = find_task(task) if task else None
     drafts: list[ContractDraft] = []
 
     def infer(path: Path, _graph: Graph) -> Contract:
-        drafts.append(assist(path, expect_contract(task, twin)))
+        drafts.append(assist(path, expect_contract(asked, twin)))
         return check_draft(drafts[0])
 
     contract = load_contract(path, infer=infer)
-    name = _check_task(task or contract.task, is_asked=bool(task))
-    found = twin or find_twin(contract, path)
+    definition = asked or find_learned_task(contract, path)
+    if asked is not None and asked.is_task_of(contract) and not asked.settings:
+        definition = asked.with_settings(contract.task_settings)
+    found = twin or _find_own_twin(contract, path, definition)
     found = found if isinstance(found, Twin) else load_twin(found)
+    check_task(definition, found.with_roles(contract.roles))
     subject = Subject(
         path=path,
         contract=contract,
-        task=name,
+        task=definition,
         twin=found.with_roles(contract.roles),
         thread_count=thread_count,
         assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
-    if name != contract.task and not twin:
+    if not (definition.is_task_of(contract) or twin):
         _check_fit(subject)
-    return subject.on(fit_twin(name, subject.twin))
+    return subject.on(fit_twin(definition, subject.twin))
 
 
 def _check_fit(subject: Subject) -> None:
@@ -235,8 +241,8 @@ def _check_fit(subject: Subject) -> None:
     except RealworthyError as error:
         own = subject.contract.task
         raise RealworthyError(
-            f"Task '{subject.task}' does not fit {subject.path.name}, a policy for "
-            f"'{own}' on twin '{subject.twin.name}': {error.problem}",
+            f"Task '{subject.task.name}' does not fit {subject.path.name}, a policy "
+            f"for '{own}' on twin '{subject.twin.name}': {error.problem}",
             hint=f"Leave out --task for '{own}', or name a task of the same robot.",
         ) from None
 
@@ -250,14 +256,14 @@ def _group(notes: "Iterable[ContractNote]") -> Iterator[str]:
         yield f"{', '.join(names)}: {about}"
 
 
-def expect_contract(task: str, twin: Twin | str) -> Contract | None:
+def expect_contract(task: TaskLike | None, twin: Twin | str) -> Contract | None:
     """What policies of ours for a task have; None where no task is named."""
     from realworthy.tasks.contract import build_contract
 
     if not task:
         return None
     found = load_twin(twin) if isinstance(twin, str) and twin else twin
-    return build_contract(TaskWorlds(build_task(_check_task(task), found or None), 1))
+    return build_contract(TaskWorlds(find_task(task).build(found or None), 1))
 
 
 def check_draft(draft: "ContractDraft") -> Contract:
@@ -276,21 +282,14 @@ def check_draft(draft: "ContractDraft") -> Contract:
     )
 
 
-def _check_task(name: str, *, is_asked: bool = True) -> str:
-    """The name, if there is such a task; a policy's own may be unknown here."""
-    from realworthy.tasks.catalogue import check_task
-
-    try:
-        check_task(name)
-    except UnknownName as error:
-        if is_asked:
-            raise
-        raise RealworthyError(
-            error.problem,
-            hint="Say which task the policy is for: --task NAME; all: realworthy show"
-            " tasks",
-        ) from None
-    return name
+def _find_own_twin(
+    contract: Contract, policy: Path, definition: TaskDefinition
+) -> Twin | str:
+    """The twin it was trained on; of a task in a file, what the task itself builds."""
+    if contract.twin.reference or definition.twin:
+        return find_twin(contract, policy)
+    own = definition.build().twin
+    return own if own.name == contract.twin.name else find_twin(contract, policy)
 
 
 def find_twin(contract: Contract, policy: Path) -> str:

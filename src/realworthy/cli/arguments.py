@@ -65,6 +65,32 @@ KeyFile = Annotated[
 ]
 
 
+def parse_values(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
+    """`NAME=VALUE` … of --set: whole numbers, numbers, true or false, else words."""
+    from realworthy.errors import RealworthyError
+
+    found: dict[str, bool | int | float | str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not (name and sign and value):
+            raise RealworthyError(
+                f"--set takes NAME=VALUE, not '{text}'.", hint="Try: --set torque=1.5"
+            )
+        found[name] = _read_value(value)
+    return found
+
+
+def _read_value(text: str) -> bool | int | float | str:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def parse_numbers(
     texts: tuple[str, ...], option: str, *, value: str, example: str
 ) -> dict[str, float]:

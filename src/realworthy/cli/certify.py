@@ -35,7 +35,7 @@ class Certify:
     twin: TwinName = ""
     """The robot's twin, calibrated at best; by default the one it was trained on."""
     task: Annotated[str, tyro.conf.arg(metavar="TASK", help_behavior_hint="")] = ""
-    """What it must do; by default the task it was trained for."""
+    """What it must do, by name or my_file.py:MyTask; by default the task it learned."""
     suite: Annotated[
         str, Role.READ, tyro.conf.arg(metavar="SUITE", help_behavior_hint="")
     ] = "default"
@@ -184,7 +184,11 @@ class Certify:
         from realworthy.cli.progress import track
 
         tried = track(realities, "Trying realities")
-        return tuple(try_realities(found, tried, policy=self.policy, twin=self.twin))
+        return tuple(
+            try_realities(
+                found, tried, policy=self.policy, task=self.task, twin=self.twin
+            )
+        )
 
     def _write(self, found: "Certificate") -> None:
         from realworthy.artefacts import writing

@@ -66,10 +66,12 @@ def _print_help(arguments: Sequence[str], name: str) -> None:
     """About a learner's settings, as the preset of the task has them; exits."""
     from realworthy.learning.catalogue import find_learner
     from realworthy.learning.presets import PRESETS, find_preset
+    from realworthy.tasks.task_files import is_file_task
 
     default = find_learner(name).Settings()
     program = f"realworthy train TASK --learner {name}"
-    if len(arguments) > 1 and (task := arguments[1]) in PRESETS:
+    task = arguments[1] if len(arguments) > 1 else ""
+    if task in PRESETS or is_file_task(task):
         default = find_preset(task, name).learner()
         program = program.replace("TASK", task)
     parse_settings(default, ["--help"], program=program)

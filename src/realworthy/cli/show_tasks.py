@@ -5,8 +5,9 @@ import re
 from realworthy.cli.printing import emit_heading, emit_note, emit_table
 from realworthy.errors import RealworthyError
 from realworthy.learning.presets import find_preset
-from realworthy.tasks.catalogue import TASKS, build_task
+from realworthy.tasks.catalogue import TASKS, build_task, find_task
 from realworthy.tasks.task import Task
+from realworthy.tasks.trial_play import check_task
 from realworthy.twins import load_twin
 
 _LONG = 160
@@ -84,8 +85,11 @@ def show_fits(reference: str, base: str = "") -> object:
 
 def show_task(name: str, twin: str = "", base: str = "") -> object:
     """What a task observes, does, is told, and is rewarded for."""
-    task = build_task(name, load_twin(twin, base=base) if twin else None)
-    emit_heading(task.name, f"{TASKS[name].about}, on twin '{task.twin.name}'")
+    definition, given = find_task(name), load_twin(twin, base=base) if twin else None
+    check_task(definition, given)
+    task = definition.build(given)
+    about = f"{definition.about}, " if definition.about else ""
+    emit_heading(task.name, f"{about}on twin '{task.twin.name}'")
     emit_table(
         "Observed",
         ("term", "numbers", "signals"),

@@ -22,7 +22,8 @@ class TourCommand:
     robot: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = (
         "pendulum"
     )
-    """Which robot: arm, diffdrive or pendulum. The pendulum is the default."""
+    """Which robot: arm, diffdrive or pendulum. The pendulum is the default. Or a
+    TourRobot of your own: my_file.py:MY_ROBOT."""
     seed: Seed = 0
     """Of the hidden truth, and of everything else that is random."""
     output: Annotated[
@@ -45,12 +46,13 @@ class TourCommand:
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
         from realworthy.cli.print_tour import print_tour
-        from realworthy.tours import TourSettings, quick_tour, tour
+        from realworthy.tours import TourSettings, find_robot, quick_tour, tour
 
         settings = TourSettings(seed=self.seed)
         if self.quick:
             settings = quick_tour(self.seed)
-        folder = self.output or Path(f"tour_{self.robot}_{self.seed}")
+        robot = find_robot(self.robot)
+        folder = self.output or Path(f"tour_{robot.name}_{self.seed}")
         check_report(self.report, self.json, overwrite=self.overwrite)
         page = self.report or folder / "report.html"
 
@@ -62,7 +64,7 @@ class TourCommand:
         with json_file(self.json, overwrite=self.overwrite) as save:
             with _saying_what_stays(folder):
                 found = tour(
-                    self.robot,
+                    robot,
                     output=folder,
                     settings=replace(settings, with_wire=not self.no_wire),
                     finish=write,

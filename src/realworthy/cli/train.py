@@ -17,6 +17,7 @@ from realworthy.cli.arguments import (
     RoleNames,
     TwinName,
     parse_numbers,
+    parse_values,
 )
 from realworthy.cli.learner_options import parse_settings
 from realworthy.cli.numbers import AnyCount, AnyNumber, AnySeed
@@ -41,7 +42,8 @@ class Train:
     task: Annotated[
         str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="")
     ]
-    """A task; realworthy show tasks lists them."""
+    """A task; realworthy show tasks lists them. Or a class of your own:
+    my_file.py:MyTask."""
     output: Annotated[
         Path,
         Role.WRITTEN,
@@ -62,6 +64,11 @@ class Train:
     role: RoleNames = ()
     """A part of the twin for a role of the task, where the one proposed is not meant:
     tip=SITE, feet=A,B,C,D; realworthy show tasks --twin TWIN lists them."""
+    task_settings: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(name="set", metavar="NAME=VALUE…", help_behavior_hint=""),
+    ] = ()
+    """Settings of the task, such as torque=1.5: keyword arguments of its class."""
     minutes: AnyNumber = None
     """Stop after so many minutes; by default as the task's preset says."""
     steps: AnyCount = None
@@ -116,7 +123,7 @@ class Train:
     def list_options(cls) -> set[str]:
         """Names of its own options, without those of learners."""
         names = {field.name.replace("_", "-") for field in fields(cls)}
-        return {"from", *names} - {"start-from", "options"}
+        return {"from", "set", *names} - {"start-from", "task-settings", "options"}
 
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
@@ -219,12 +226,14 @@ class Train:
         from realworthy.learning.runs import RunFolder
         from realworthy.learning.train import resume, train
         from realworthy.learning.training import TrainSettings
+        from realworthy.tasks.catalogue import find_task
 
         is_one = self.seeds == 1
         folder = self.output if is_one else self.output / _name(seed)
         is_missing = not is_one and self.output.is_dir() and not folder.exists()
         if is_missing or (folder.is_dir() and is_vacant(folder)):  # killed at once
             return train(self._settings(seed), output=folder, progress=show)
+        find_task(self.task)  # a file that is named here may be run again
         began = RunFolder(folder).read_settings(TrainSettings)
         if began.task != self.task:
             raise RealworthyError(
@@ -253,6 +262,7 @@ class Train:
             "--learner": (self.learner, name),
             "--from": (self.start_from or None, began.start_from),
             "--twin": (self.twin or None, began.twin),
+            "--set": (parse_values(self.task_settings) or None, began.task_settings),
             "--role": (parse_roles(self.role).words or None, began.roles.words),
             "--randomize": (self.randomize, began.randomize.value),
             "--table": (self.table or None, began.table),
@@ -286,6 +296,7 @@ class Train:
             self.task,
             learner=self.learner or "",
             start_from=self.start_from,
+            task_settings=parse_values(self.task_settings),
             twin=self.twin,
             roles=parse_roles(self.role),
             randomize=Randomize(self.randomize or "preset"),

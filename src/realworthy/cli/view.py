@@ -41,7 +41,8 @@ class View:
     task: Annotated[
         str | None, tyro.conf.arg(metavar="TASK", help_behavior_hint="")
     ] = None
-    """A task to try; without a policy its reference controller acts."""
+    """A task to try, by name or my_file.py:MyTask; without a policy its reference
+    controller acts."""
     host: str = "127.0.0.1"
     """Who can watch and drag: this machine alone by default."""
     port: AnyCount = None

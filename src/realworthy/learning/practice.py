@@ -336,6 +336,8 @@ class Practice:
         ]
         told += [task.twin.spec().to_xml(), task.twin.space.names]
         told += [f"{x:.9g}" for x in task.twin.space.nominal]
+        if task.definition is not None and task.definition.file is not None:
+            told.append(task.definition.file.sha256)
         if how.belief is not None:
             drawn = how.belief.sample(4, seed=0).ravel()
             told += [how.belief.space.names, *(f"{x:.9g}" for x in drawn)]

@@ -1,7 +1,7 @@
 """Settings with which each task is learned untouched, by each learner."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from realworthy.errors import RealworthyError, UnknownName
@@ -15,6 +15,8 @@ from realworthy.learning.ppo import PpoSettings
 from realworthy.parameters import Belief, JoinedBelief, Parameter
 from realworthy.parameters.published_tables import TABLES
 from realworthy.tasks.acrobot import acrobot_randomization
+from realworthy.tasks.catalogue import TASKS, TaskLike, find_task
+from realworthy.tasks.definition import TaskDefinition
 from realworthy.tasks.quadruped import quadruped_randomization
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.tables import Tabled, apply_table, from_belief
@@ -65,8 +67,8 @@ class Preset:
     """After which training ends, unless the target was reached before."""
     target: float = 0.98
     """Share of successes in held-out worlds at which training ends early."""
-    randomize: Callable[[Twin], Randomization]
-    """How worlds differ where nobody says so."""
+    randomize: Callable[[Twin], Randomization] | None = None
+    """How worlds differ where nobody says so; None: as the task itself says."""
     coarse: bool = False
     """Whether worlds that are practised in have twice the twin's time step."""
     ease_steps: int = 0
@@ -187,29 +189,59 @@ PRESETS: dict[str, dict[str, Preset]] = {
     },
 }
 """Task → learner → how it learns it; the first is the learner where none is named."""
+_UNTUNED = Preset(learner=PpoSettings, world_count=256, minutes=5)
+"""Of a task for which nobody has chosen anything: a cart with two poles learns in three
+of these minutes on two cores (recipes/own_task.py)."""
 
 
-def find_preset(task: str, learner: str = "") -> Preset:
-    """How a learner learns a task, both by name; empty: the task's first learner.
+def list_presets(task: TaskLike) -> Mapping[str, Preset]:
+    """Learner → how it learns a task; of a user's own, its attribute `presets`."""
+    definition = find_task(task)
+    if definition.name in PRESETS:
+        return PRESETS[definition.name]
+    presets = getattr(definition.kind, "presets", {})
+    if not (
+        isinstance(presets, Mapping)
+        and all(isinstance(each, Preset) for each in presets.values())
+    ):
+        raise RealworthyError(
+            f"`presets` of task '{definition.name}' is {presets!r}.",
+            hint="It maps names of learners to realworthy.learning.presets.Preset.",
+        )
+    for name in presets:
+        find_learner(name)
+    return presets
+
+
+def find_preset(task: TaskLike, learner: str = "") -> Preset:
+    """How a learner learns a task; empty: the task's first learner.
 
     Without a preset of its own a learner has its default settings, and the worlds and
-    minutes of the task's first one.
+    minutes of the task's first one; a task without any has PPO's.
     """
-    if task not in PRESETS:
-        raise UnknownName("preset for task", task, PRESETS, owner="Realworthy", hint="")
-    first = next(iter(PRESETS[task].values()))
+    presets = list_presets(task)
+    if not presets:
+        settings = find_learner(learner or "ppo").Settings
+        return replace(_UNTUNED, learner=settings)
+    first = next(iter(presets.values()))
     if not learner:
         return first
     settings = find_learner(learner).Settings
     default = replace(first, learner=settings, on_gpu=None)
-    return PRESETS[task].get(learner, default)
+    return presets.get(learner, default)
 
 
-def choose_randomization(task: str, twin: Twin, how: Randomize) -> Randomization:
+def _randomize(definition: TaskDefinition, twin: Twin) -> Randomization:
+    """How worlds differ where nobody says so: by preset, else as the task says."""
+    preset = find_preset(definition)
+    return (preset.randomize or definition.randomize)(twin)
+
+
+def choose_randomization(task: TaskLike, twin: Twin, how: Randomize) -> Randomization:
     """How worlds of a task on a twin differ."""
     if how is Randomize.NONE:
         return Randomization()
-    preset = find_preset(task).randomize(twin)
+    preset = _randomize(find_task(task), twin)
     if twin.belief_text is not None:
         belief = from_belief(twin).belief
         assert belief is not None
@@ -248,7 +280,8 @@ def apply_published(task: Task, table: str) -> Tabled:
         raise UnknownName(
             "table of ranges", table, TABLES, owner="Realworthy", hint=hint
         )
-    preset = find_preset(task.name).randomize(task.twin)
+    known = task.name if task.name in TASKS else type(task)
+    preset = _randomize(task.definition or find_task(known), task.twin)
     tabled = apply_table(TABLES[table], task.twin, period=task.period)
     how = tabled.randomization
     if how.belief is None:

@@ -15,9 +15,9 @@ from realworthy.learning.distributed import Team, join_team
 from realworthy.learning.judgement import conclude
 from realworthy.learning.practice import Practice
 from realworthy.learning.presets import (
-    PRESETS,
     apply_published,
     choose_randomization,
+    list_presets,
 )
 from realworthy.learning.runs import LATEST, RunFolder, name_run
 from realworthy.learning.surroundings import add_payload, put_on_terrain
@@ -29,14 +29,17 @@ from realworthy.learning.training import (
 )
 from realworthy.progress import Progress, ignore
 from realworthy.robots.roles import RoleChoices
-from realworthy.tasks.catalogue import TASKS, build_task
+from realworthy.tasks.catalogue import TaskLike, find_task
+from realworthy.tasks.definition import TaskDefinition
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.task import Task
+from realworthy.tasks.task_files import is_file_task, load_task
+from realworthy.tasks.trial_play import check_task
 from realworthy.twins import Twin, load_twin
 
 
 def train(
-    settings: TrainSettings | str,
+    settings: TrainSettings | TaskLike,
     /,
     *,
     output: Path | str | None = None,
@@ -49,23 +52,40 @@ def train(
 
     Without `output` it is the first free one of `runs/TASK`, `runs/TASK_2` ….
 
-    A task's name is trained as `realworthy train` does it: by the preset of the task
-    and its learner, but for the `options` that are given (`TrainOptions`). Complete
-    settings are taken as they stand.
+    A task is trained as `realworthy train` does it: by the preset of the task and its
+    learner, but for the `options` that are given (`TrainOptions`). It is a name of
+    ours, `my_file.py:MyTask` or a class of one's own. Complete settings are taken as
+    they stand.
 
-    `task` builds a task of one's own, once for each set of worlds; `randomization` says
-    how they differ where no name does. The best is chosen in held-out worlds: other
-    starts, other samples of e.
+    `task` builds the task in another way than by its name, once for each set of worlds;
+    `randomization` says how they differ where no name does. The best is chosen in
+    held-out worlds: other starts, other samples of e.
     """
-    if isinstance(settings, str):
-        settings = choose_settings(settings, **options)
+    if not isinstance(settings, TrainSettings):
+        definition = find_task(settings)
+        settings = choose_settings(definition, **options)
+        definition = definition.with_settings(settings.task_settings)
     elif options:
         raise RealworthyError(
             f"Complete settings were given, and beside them {', '.join(options)}.",
             hint="Put it into the settings, or give the name of a task.",
         )
+    else:
+        definition = _find_definition(settings, task)
     settings.check()
-    build, spread, remarks = _prepare(settings, task, randomization)
+    with definition.blamed():
+        return _train(settings, definition, output, task, randomization, progress)
+
+
+def _train(
+    settings: TrainSettings,
+    definition: TaskDefinition,
+    output: Path | str | None,
+    task: Callable[[], Task] | None,
+    randomization: Randomization | None,
+    progress: Progress,
+) -> Training:
+    build, spread, remarks = _prepare(settings, definition, task, randomization)
     team = join_team(settings.device)
     if output is None:
         output = team.share(lambda: name_run(settings.task))
@@ -95,7 +115,8 @@ def resume(
     On the CPU it ends with the same weights as if nothing had interrupted it. Other
     `minutes` or `steps`, of the whole run, take the place of its own, and so does
     another `target`: one which has ended can go on. `task` and `randomization` are
-    given again where they were.
+    given again where they were. A task in a file goes on as long as the file is what
+    it was.
     """
     folder = RunFolder(output)
     began: TrainSettings = folder.read_settings(TrainSettings)
@@ -106,9 +127,14 @@ def resume(
         settings = replace(settings, minutes=None, steps=None)
     settings = replace(settings, **told)
     settings.check()
-    build, spread, remarks = _prepare(settings, task, randomization)
+    definition = _find_definition(settings, task, is_named=False)
+    build, spread, remarks = _prepare(settings, definition, task, randomization)
     team = join_team(settings.device)
-    with _alone(folder, team), _minding_memory(settings, folder):
+    with (
+        definition.blamed(),
+        _alone(folder, team),
+        _minding_memory(settings, folder),
+    ):
         practice = Practice(build, folder, settings, spread, team, remarks)
         if team.agree(folder.has(LATEST))[0]:  # else it was killed before its first
             practice.restore()
@@ -121,15 +147,33 @@ def resume(
         return team.share(lambda: conclude(practice))
 
 
+def _find_definition(
+    settings: TrainSettings,
+    task: Callable[[], Task] | None,
+    *,
+    is_named: bool = True,
+) -> TaskDefinition:
+    """The task of complete settings; what builds it otherwise, where that is given."""
+    name = settings.task
+    if task is not None:
+        return TaskDefinition(name=name, kind=lambda _twin: task())
+    if is_file_task(name):
+        found = load_task(name, is_named=is_named)
+    else:
+        found = find_task(name)
+    return found.with_settings(settings.task_settings)
+
+
 def _prepare(
     settings: TrainSettings,
+    definition: TaskDefinition,
     task: Callable[[], Task] | None,
     randomization: Randomization | None,
 ) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
     """What builds the task, how worlds differ, and what is to be said of that."""
-    make, how, remarks = _choose(settings, task, randomization)
+    make, how, remarks = _choose(settings, definition, task, randomization)
     if settings.terrain:
-        twin, flat = _load_twin(settings), make
+        twin, flat = _load_twin(settings, definition), make
 
         def make() -> Task:
             return put_on_terrain(flat(), twin, settings.terrain)
@@ -140,46 +184,52 @@ def _prepare(
     return make, how, remarks
 
 
-def _load_twin(settings: TrainSettings) -> Twin | None:
+def _load_twin(settings: TrainSettings, definition: TaskDefinition) -> Twin | None:
     """The twin with its roles as chosen; None: the task's own as it is."""
     twin = load_twin(settings.twin) if settings.twin else None
     if settings.roles == RoleChoices():
         return twin
-    return (twin or load_twin(TASKS[settings.task].twin)).with_roles(settings.roles)
+    return (twin or definition.load_twin()).with_roles(settings.roles)
 
 
 def _choose(
     settings: TrainSettings,
+    definition: TaskDefinition,
     task: Callable[[], Task] | None,
     randomization: Randomization | None,
 ) -> tuple[Callable[[], Task], Randomization, tuple[str, ...]]:
     """The same, without what the settings add to the worlds."""
-    twin = _load_twin(settings)
+    twin = _load_twin(settings, definition)
+    if task is None:
+        check_task(definition, twin)
 
     def build() -> Task:
-        return build_task(settings.task, twin)
+        return definition.build(twin)
 
     make = task or build
-    untuned = _describe_untuned(settings)
+    untuned = _describe_untuned(settings, definition)
     if randomization is not None:
         return make, randomization, untuned
     if settings.table:
         tabled = apply_published(make(), settings.table)
         left = [f"Left out of '{settings.table}': {x}" for x in tabled.left_out]
         return make, tabled.randomization, (*untuned, *left)
-    how = choose_randomization(settings.task, make().twin, settings.randomize)
+    how = choose_randomization(definition, make().twin, settings.randomize)
     return make, how, untuned
 
 
-def _describe_untuned(settings: TrainSettings) -> tuple[str, ...]:
+def _describe_untuned(
+    settings: TrainSettings, definition: TaskDefinition
+) -> tuple[str, ...]:
     """What is to be said of a learner that nobody has tuned for the task."""
-    name, presets = name_learner(settings.learner), PRESETS.get(settings.task, {})
+    name, presets = name_learner(settings.learner), list_presets(definition)
     is_default = settings.learner == type(settings.learner)()
     if name in presets or not is_default:
         return ()
+    others = f"; {', '.join(presets)} has one" if presets else ""
     return (
         f"Learner '{name}' has no preset for '{settings.task}' and learned with its "
-        f"default settings; {', '.join(presets)} has one.",
+        f"default settings{others}.",
     )
 
 

@@ -10,8 +10,9 @@ from realworthy.learning.catalogue import LEARNERS, name_learner
 from realworthy.learning.learner import LearnerSettings, Metrics
 from realworthy.learning.presets import Grow, Randomize, find_preset
 from realworthy.learning.runs import RunFolder
+from realworthy.policies.contract import TaskSetting
 from realworthy.robots.roles import RoleChoices
-from realworthy.tasks.catalogue import check_task
+from realworthy.tasks.catalogue import TaskLike, find_task
 from realworthy.tasks.devices import find_device
 from realworthy.tasks.evaluate import Evaluation
 from realworthy.tasks.variety import Variety
@@ -25,7 +26,9 @@ class TrainSettings:
     """What is learned, how long, and in which worlds; `choose_settings` fills it in."""
 
     task: str
-    """By name; see `TASKS`."""
+    """By name: one of `TASKS`, or `my_file.py:MyTask`."""
+    task_settings: dict[str, TaskSetting] = field(default_factory=dict)
+    """What of the task is set otherwise than by default: its keyword arguments."""
     twin: str = ""
     """As `load_twin` takes it; empty: the task's own."""
     roles: RoleChoices = field(default_factory=RoleChoices)
@@ -98,6 +101,7 @@ class TrainOptions(TypedDict, total=False):
 
     learner: str | LearnerSettings
     """By name, with the settings of its preset, or with settings; PPO unless said."""
+    task_settings: Mapping[str, TaskSetting]
     start_from: str | Path
     twin: str | Path
     roles: RoleChoices
@@ -117,25 +121,27 @@ class TrainOptions(TypedDict, total=False):
     thread_count: int
 
 
-def choose_settings(task: str, **options: Unpack[TrainOptions]) -> TrainSettings:
+def choose_settings(task: TaskLike, **options: Unpack[TrainOptions]) -> TrainSettings:
     """Everything that a run needs: as asked, else by the preset of task and learner.
 
     Command and Python ask here, so that both train alike.
     """
-    check_task(task)
+    definition = find_task(task).with_settings(options.get("task_settings", {}))
     device = options.get("device", "cpu")
     asked = options.get("learner", "")
     if isinstance(asked, str):
-        preset = find_preset(task, asked).on(device)
+        preset = find_preset(definition, asked).on(device)
         learner = preset.learner()
     else:  # a learner of a user's own has the worlds of the task's first one
         name = name_learner(asked)
-        preset = find_preset(task, name if name in LEARNERS else "").on(device)
+        known = name if name in LEARNERS else ""
+        preset = find_preset(definition, known).on(device)
         learner = asked
     minutes, steps = options.get("minutes"), options.get("steps")
     target = options.get("target")
     return TrainSettings(
-        task=task,
+        task=definition.name,
+        task_settings=dict(definition.settings),
         learner=learner,
         start_from=str(options.get("start_from", "")),
         twin=str(options.get("twin", "")),

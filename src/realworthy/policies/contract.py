@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -40,6 +40,21 @@ class TwinReference(_Part, frozen=True, kw_only=True):
     name: str
     reference: str
     """A built-in name, a file or `menagerie:<robot>`, as `load_twin` takes it."""
+
+
+TaskSetting: TypeAlias = bool | int | float | str
+"""What a task may be set to."""
+
+
+class TaskFile(_Part, frozen=True, kw_only=True):
+    """The Python file that a user's own task is in; a policy runs without it."""
+
+    path: str
+    """As it was named in training."""
+    name: str
+    """Of the class in it."""
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    """Of the file as the policy learned from it."""
 
 
 class DriveGains(_Part, frozen=True, kw_only=True):
@@ -193,6 +208,10 @@ class Contract(_Part, frozen=True, kw_only=True):
     resting: dict[str, float] = {}
     """Commands that no action moves, such as a gripper's, and where they stay [the
     command's unit]."""
+    task_file: TaskFile | None = None
+    """Where a task of a user's own is; None: one of ours, or in no file."""
+    task_settings: dict[str, TaskSetting] = {}
+    """What of the task was set otherwise than by default."""
     roles: RoleChoices = RoleChoices()
     """Parts of the twin that were chosen for the task, by name."""
     vectors: dict[str, tuple[str, ...]] = {}

@@ -1,103 +1,153 @@
 """Every task that comes with Realworthy, by name."""
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
 
 from realworthy.errors import RealworthyError, UnknownName
+from realworthy.policies.contract import Contract
 from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
 from realworthy.tasks.biped import BipedVelocity
 from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
+from realworthy.tasks.definition import TaskDefinition
 from realworthy.tasks.drive import DriveGoal, DrivePath, DriveVelocity
 from realworthy.tasks.pendulum import PendulumSwingUp
 from realworthy.tasks.quadruped import QuadrupedVelocity
 from realworthy.tasks.reach import Reach, ReachWrist
 from realworthy.tasks.task import Task
+from realworthy.tasks.task_files import (
+    define_task,
+    is_file_task,
+    load_task,
+    recall_task,
+)
 from realworthy.twins import Twin
 
+TaskLike: TypeAlias = TaskDefinition | type[Task] | str
+"""A task as verbs take it: by name, of ours or `my_file.py:MyTask`, as a class, or as
+`find_task` gives it, with settings."""
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A task that can be built on its own twin, or on another one."""
-
-    build: Callable[[Twin | None], Task]
-    twin: str
-    """The twin that it is built on unless told."""
-    about: str
-
-
-TASKS: dict[str, Entry] = {
-    "pendulum": Entry(
-        PendulumSwingUp,
-        "pendulum",
-        "swing a pendulum up and balance it, with a motor too weak to lift it",
-    ),
-    "cartpole_balance": Entry(
-        CartpoleBalance, "cartpole", "keep a pole upright on a cart"
-    ),
-    "cartpole_swing_up": Entry(
-        CartpoleSwingUp, "cartpole", "swing a pole up with its cart, and balance it"
-    ),
-    "acrobot_balance": Entry(
-        AcrobotBalance, "double_pendulum", "balance two links by the elbow alone"
-    ),
-    "acrobot_swing_up": Entry(
-        AcrobotSwingUp, "double_pendulum", "swing two links up by the elbow alone"
-    ),
-    "reach": Entry(Reach, "arm", "bring an arm's tip to a point and hold it there"),
-    "reach_wrist": Entry(
-        ReachWrist, "arm", "bring an arm's wrist to a point and hold it there"
-    ),
-    "drive_goal": Entry(
-        DriveGoal, "diffdrive", "drive to a pose up to a metre away and stay"
-    ),
-    "drive_path": Entry(DrivePath, "diffdrive", "follow a figure eight"),
-    "drive_velocity": Entry(
-        DriveVelocity, "diffdrive", "move forward and turn at commanded speeds"
-    ),
-    "quadruped": Entry(
-        QuadrupedVelocity, "quadruped", "walk on four legs at commanded speeds"
-    ),
-    "biped": Entry(BipedVelocity, "humanoid", "walk on two legs at commanded speeds"),
+TASKS: dict[str, TaskDefinition] = {
+    each.name: each
+    for each in (
+        TaskDefinition(
+            name="pendulum",
+            kind=PendulumSwingUp,
+            twin="pendulum",
+            about="swing a pendulum up and balance it, with a motor too weak to lift"
+            " it",
+        ),
+        TaskDefinition(
+            name="cartpole_balance",
+            kind=CartpoleBalance,
+            twin="cartpole",
+            about="keep a pole upright on a cart",
+        ),
+        TaskDefinition(
+            name="cartpole_swing_up",
+            kind=CartpoleSwingUp,
+            twin="cartpole",
+            about="swing a pole up with its cart, and balance it",
+        ),
+        TaskDefinition(
+            name="acrobot_balance",
+            kind=AcrobotBalance,
+            twin="double_pendulum",
+            about="balance two links by the elbow alone",
+        ),
+        TaskDefinition(
+            name="acrobot_swing_up",
+            kind=AcrobotSwingUp,
+            twin="double_pendulum",
+            about="swing two links up by the elbow alone",
+        ),
+        TaskDefinition(
+            name="reach",
+            kind=Reach,
+            twin="arm",
+            about="bring an arm's tip to a point and hold it there",
+        ),
+        TaskDefinition(
+            name="reach_wrist",
+            kind=ReachWrist,
+            twin="arm",
+            about="bring an arm's wrist to a point and hold it there",
+        ),
+        TaskDefinition(
+            name="drive_goal",
+            kind=DriveGoal,
+            twin="diffdrive",
+            about="drive to a pose up to a metre away and stay",
+        ),
+        TaskDefinition(
+            name="drive_path",
+            kind=DrivePath,
+            twin="diffdrive",
+            about="follow a figure eight",
+        ),
+        TaskDefinition(
+            name="drive_velocity",
+            kind=DriveVelocity,
+            twin="diffdrive",
+            about="move forward and turn at commanded speeds",
+        ),
+        TaskDefinition(
+            name="quadruped",
+            kind=QuadrupedVelocity,
+            twin="quadruped",
+            about="walk on four legs at commanded speeds",
+        ),
+        TaskDefinition(
+            name="biped",
+            kind=BipedVelocity,
+            twin="humanoid",
+            about="walk on two legs at commanded speeds",
+        ),
+    )
 }
 
 
-def check_task(name: str) -> None:
-    """Raises where no task is called so."""
-    if name not in TASKS:
-        hint = "All: realworthy show tasks"
-        raise UnknownName("task", name, TASKS, owner="Realworthy", hint=hint)
+def find_task(task: TaskLike) -> TaskDefinition:
+    """A task by name, by class or as it is; a file that is named is run."""
+    if isinstance(task, TaskDefinition):
+        return task
+    if not isinstance(task, str):
+        return define_task(task)
+    if task in TASKS:
+        return TASKS[task]
+    if is_file_task(task):
+        return load_task(task)
+    hint = "Or one of your own: my_file.py:MyTask. All: realworthy show tasks"
+    raise UnknownName("task", task, TASKS, owner="Realworthy", hint=hint)
 
 
-def fit_twin(name: str, twin: Twin, roles: RoleChoices | None = None) -> Twin:
+def find_learned_task(contract: Contract, policy: Path) -> TaskDefinition:
+    """The task that a policy learned, with the settings that it had."""
+    if contract.task_file is not None:
+        found = recall_task(contract.task_file, policy)
+    elif contract.task in TASKS:
+        found = TASKS[contract.task]
+    else:
+        unknown = UnknownName("task", contract.task, TASKS, owner="Realworthy")
+        raise RealworthyError(
+            unknown.problem,
+            hint="Say which task the policy is for: --task NAME; all: realworthy show"
+            " tasks",
+        )
+    return found.with_settings(contract.task_settings)
+
+
+def fit_twin(task: TaskLike, twin: Twin, roles: RoleChoices | None = None) -> Twin:
     """The twin as a task sees it: parts as chosen, and with what the task adds.
 
     A policy's contract says which parts were chosen where it learned.
     """
-    return build_task(name, twin.with_roles(roles or RoleChoices())).twin
+    return build_task(task, twin.with_roles(roles or RoleChoices())).twin
 
 
-def build_task(name: str, twin: Twin | None = None) -> Task:
-    """A task by its name, on its own twin or on the one given.
+def build_task(task: TaskLike, twin: Twin | None = None) -> Task:
+    """A task on its own twin or on the one given.
 
     Raises where the twin given lacks a part of the task.
     """
-    check_task(name)
-    entry = TASKS[name]
-    try:
-        return entry.build(twin)
-    except KeyError as error:  # MuJoCo's, of a joint or site that is not there
-        if twin is None:
-            raise
-        raise RealworthyError(
-            f"Task '{name}' does not fit twin '{twin.name}': {_name_part(error)}.",
-            hint=f"It is for '{entry.twin}' and other twins of such a robot.",
-        ) from None
-
-
-def _name_part(error: KeyError) -> str:
-    """The joint, body or site that MuJoCo did not find, without all that there are."""
-    text = str(error.args[0])
-    name = re.match(r"Invalid name '(.*?)'", text)
-    return f"it has no part called '{name[1]}'" if name else text.removesuffix(".")
+    return find_task(task).build(twin)

@@ -37,6 +37,8 @@ def build_contract(worlds: TaskWorlds) -> Contract:
     late = tuple(steps * worlds.period for steps in worlds.randomization.latency)
     return Contract(
         task=task.name,
+        task_file=None if task.definition is None else task.definition.file,
+        task_settings={} if task.definition is None else {**task.definition.settings},
         twin=TwinReference(name=task.twin.name, reference=task.twin.reference),
         joints=joints,
         terms=task.terms,

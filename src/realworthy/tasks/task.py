@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import Tensor
@@ -15,9 +15,13 @@ from realworthy.policies.terms import Term
 from realworthy.tasks.chance import Chance
 from realworthy.tasks.groups import TaskGroup
 from realworthy.tasks.mirrors import Reflection
+from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.scene import Scene
 from realworthy.twins import Twin
 from realworthy.twins.roles import RobotPart
+
+if TYPE_CHECKING:
+    from realworthy.tasks.definition import TaskDefinition
 
 Controller: TypeAlias = Callable[[Scene], Tensor]
 """(worlds, action_width) actions from the truth: a reference, not a policy."""
@@ -77,6 +81,14 @@ class Task(ABC):
     groups: tuple[TaskGroup, ...] = ()
     """Groups of observations beside those that every task has, such as a map of heights
     or an image; `observe_groups` gives them."""
+
+    definition: "TaskDefinition | None" = None
+    """What it was built from, where that has a name."""
+
+    @classmethod
+    def choose_randomization(cls, twin: Twin) -> Randomization:
+        """How worlds differ where neither a preset nor anybody says otherwise."""
+        return Randomization(belief=twin.belief, noise=1.0)
 
     @abstractmethod
     def prepare(self, scene: Scene) -> None:

@@ -5,7 +5,7 @@ the story from the first recording to the last trial. Every step is a public com
 its own room; here do not live methods. May import everything but `cli`.
 """
 
-from realworthy.tours.robots import ROBOTS, TourRobot
+from realworthy.tours.robots import ROBOTS, TourRobot, find_robot
 from realworthy.tours.run import tour, try_way
 from realworthy.tours.settings import TourSettings, quick_tour
 from realworthy.tours.tour import Tour, TourVerdict
@@ -16,6 +16,7 @@ __all__ = [
     "TourRobot",
     "TourSettings",
     "TourVerdict",
+    "find_robot",
     "quick_tour",
     "tour",
     "try_way",

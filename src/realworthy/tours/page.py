@@ -16,7 +16,6 @@ from realworthy.reports.elements.numbers import (
 from realworthy.reports.elements.page import Page, Tone, write_page
 from realworthy.reports.elements.wording import describe_cause
 from realworthy.reports.measure.view import GapView
-from realworthy.tasks.catalogue import TASKS
 from realworthy.tours.tour import PolicyResult, Tour, TourVerdict
 from realworthy.tours.ways import Way
 from realworthy.twins import load_twin
@@ -167,7 +166,7 @@ class TourView:
         """Held-out recordings, replayed by the twin before and after."""
         tour = self.tour
         drawn = [load_recording(path) for path in tour.list_unseen()]
-        published = load_twin(TASKS[tour.robot.task].twin)
+        published = load_twin(tour.robot.model)
         calibrated = load_twin(str(tour.folder / "calibrated.twin.yaml"))
         return GapView(measure(published, drawn), measure(calibrated, drawn))
 

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from realworthy.errors import BadFile, UnknownName
 from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.realities import RealityNoise
+from realworthy.tasks.catalogue import find_task
+from realworthy.tasks.task_files import is_file_task, load_named
 from realworthy.tours.onlookers import Onlooker, moves_as_told, reaches, stands_upright
 
 
@@ -24,8 +27,11 @@ class TourRobot:
 
     name: str
     task: str
+    """By name: one of ours, or `my_file.py:MyTask`."""
     about: str
     """One sentence on the robot and its task."""
+    twin: str = ""
+    """Its nominal model, as `load_twin` takes it; empty: the task's own twin."""
     unknowns: Mapping[str, Unknown]
     """Parameter → where its truth may lie."""
     push: float
@@ -48,6 +54,11 @@ class TourRobot:
     """Within which a motion is designed for it; None: it gets none."""
     succeeded: Onlooker
     """Whether a trial reached its goal, as an onlooker sees it."""
+
+    @property
+    def model(self) -> str:
+        """Its nominal model."""
+        return self.twin or find_task(self.task).twin
 
 
 PENDULUM = TourRobot(
@@ -123,3 +134,23 @@ ARM = TourRobot(
 ROBOTS: dict[str, TourRobot] = {
     robot.name: robot for robot in (PENDULUM, DIFFDRIVE, ARM)
 }
+
+
+def find_robot(robot: TourRobot | str) -> TourRobot:
+    """A robot by its name, as it is, or from a file: `my_file.py:MY_ROBOT`."""
+    if isinstance(robot, TourRobot):
+        return robot
+    if robot in ROBOTS:
+        return ROBOTS[robot]
+    if not is_file_task(robot):
+        hint = "Or one of your own: my_file.py:MY_ROBOT. All: realworthy tour --help"
+        raise UnknownName("robot", robot, ROBOTS, owner="The tour", hint=hint)
+    found = load_named(robot)
+    if not isinstance(found, TourRobot):
+        path, _, name = robot.rpartition(":")
+        raise BadFile(
+            path,
+            f"'{name}' is no robot of a tour.",
+            hint="It is a realworthy.tours.TourRobot.",
+        )
+    return found

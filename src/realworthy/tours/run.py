@@ -28,7 +28,7 @@ from realworthy.certification.subject import build_subject
 from realworthy.certification.suite.suite import Coverage, Suite, quick_suite
 from realworthy.diagnosis import diagnose
 from realworthy.diagnosis.search import SearchSettings
-from realworthy.errors import RealworthyError, UnknownName
+from realworthy.errors import RealworthyError
 from realworthy.gap import measure
 from realworthy.identification import calibrate
 from realworthy.identification.excitation import record
@@ -39,9 +39,10 @@ from realworthy.realities import RealityFile, StandIn, make_reality, save_realit
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion
 from realworthy.reports.elements.units import find_units, join_units
-from realworthy.tasks.catalogue import TASKS
+from realworthy.tasks.catalogue import find_task
+from realworthy.tasks.trial_play import check_task
 from realworthy.tours.hidden import hide, record_sines
-from realworthy.tours.robots import ROBOTS, TourRobot
+from realworthy.tours.robots import TourRobot, find_robot
 from realworthy.tours.settings import TourSettings
 from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
 from realworthy.tours.trials import RealTrials, WireTrials, wait_for
@@ -75,7 +76,7 @@ T = TypeVar("T")
 
 
 def tour(
-    robot: str = "pendulum",
+    robot: TourRobot | str = "pendulum",
     *,
     output: Path | str | None = None,
     settings: TourSettings | None = None,
@@ -84,20 +85,21 @@ def tour(
 ) -> Tour:
     """Once around the loop; the folder `output` keeps every file that a step makes.
 
-    By default it is `tour_ROBOT_SEED`. What a tour that was killed or stopped has left
-    there is moved to `<folder>.1`. `finish` is the last step, such as writing a page.
+    A robot of one's own is a `TourRobot` with its task, or the name of one in a file:
+    `my_file.py:MY_ROBOT`. By default the folder is `tour_ROBOT_SEED`. What a tour that
+    was killed or stopped has left there is moved to `<folder>.1`. `finish` is the last
+    step, such as writing a page.
     """
     settings = settings or TourSettings()
-    folder = Path(output or f"tour_{robot}_{settings.seed}")
-    if robot not in ROBOTS:
-        hint = "All: realworthy tour --help"
-        raise UnknownName("robot", robot, ROBOTS, owner="The tour", hint=hint)
+    robot = find_robot(robot)
+    folder = Path(output or f"tour_{robot.name}_{settings.seed}")
+    check_task(find_task(robot.task), load_twin(robot.model))
     hint = "Close other programs, and try again."
     with (
         _unfinished(folder),
         start_processes(len(Way), hint=hint, nice=_NICE) as pool,
     ):
-        taken = _Story(ROBOTS[robot], folder, settings, pool, progress).tell_it()
+        taken = _Story(robot, folder, settings, pool, progress).tell_it()
         if finish is not None:
             finish(taken)
     return taken
@@ -129,7 +131,7 @@ def try_way(
     Only what decides them is done: no diagnosis, no certificate, no trials.
     """
     make_folder(folder)
-    story = _Story(ROBOTS[robot], folder, settings, None, ignore)
+    story = _Story(find_robot(robot), folder, settings, None, ignore)
     if way is Way.CALIBRATED:
         recordings, unseen = story.meet()
         story.calibrate(recordings, unseen)
@@ -173,7 +175,7 @@ class _Story:
         self.pool, self.progress = pool, progress
         self._told = 0
         self.tour = Tour(robot=robot, seed=self.seed, folder=folder, note=settings.note)
-        self.twin = load_twin(TASKS[robot.task].twin)
+        self.twin = load_twin(robot.model)
         self.calibrated = folder / "calibrated.twin.yaml"
         self.hidden = folder / "hidden.reality.yaml"
         self._reality = hide(robot, self.twin, seed=self.seed)
@@ -243,6 +245,7 @@ class _Story:
             train_way,
             self.robot.task,
             way,
+            nominal=self.robot.model,
             calibrated=self.calibrated,
             output=self.folder / "runs" / way,
             steps=self.robot.steps,
@@ -387,7 +390,7 @@ class _Story:
                 way: stack.enter_context(
                     WireTrials(
                         self.robot,
-                        twin=TASKS[self.robot.task].twin,
+                        twin=self.robot.model,
                         reality=self.hidden,
                         policy=policy,
                         folder=self.folder / "trials" / way,

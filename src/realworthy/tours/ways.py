@@ -8,7 +8,7 @@ from realworthy.learning.presets import find_preset
 from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings
 from realworthy.parameters.published_tables import PENG_2018
-from realworthy.tasks.catalogue import TASKS, build_task
+from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.randomization import Randomization
 from realworthy.tasks.tables import apply_table, from_belief
 from realworthy.tasks.task import Task
@@ -26,9 +26,9 @@ class Way(enum.StrEnum):
     """The twin fitted to recordings, and what they left open."""
 
 
-def choose_twin(task: str, way: Way, calibrated: Path) -> Twin:
+def choose_twin(nominal: str, way: Way, calibrated: Path) -> Twin:
     """The twin that a way trains on."""
-    return load_twin(str(calibrated) if way is Way.CALIBRATED else TASKS[task].twin)
+    return load_twin(str(calibrated) if way is Way.CALIBRATED else nominal)
 
 
 def choose_worlds(twin: Twin, way: Way) -> Randomization:
@@ -45,6 +45,7 @@ def train_way(
     task: str,
     way: Way,
     *,
+    nominal: str,
     calibrated: Path,
     output: Path,
     steps: int,
@@ -52,10 +53,11 @@ def train_way(
     seed: int,
 ) -> tuple[Path, float]:
     """The policy's file, and its share of successes in worlds like those it had."""
-    twin, preset = choose_twin(task, way, calibrated), find_preset(task)
+    twin, definition = choose_twin(nominal, way, calibrated), find_task(task)
+    preset = find_preset(definition)
 
     def build() -> Task:
-        return build_task(task, twin)
+        return definition.build(twin)
 
     done = train(
         TrainSettings(

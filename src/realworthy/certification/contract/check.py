@@ -119,6 +119,28 @@ def _check_twin(contract: Contract, task: Contract) -> Iterator[ContractFinding]
                 about=f"It was trained for {what} '{ours}', not '{theirs}'.",
                 remedy="A certificate holds for the twin and task it was made on.",
             )
+    then, now = contract.task_file, task.task_file
+    if then is not None and now is not None and then.sha256 != now.sha256:
+        yield ContractFinding(
+            name=Aspect.TWIN,
+            mark=Mark.WARNING,
+            about=f"{now.path} has changed since the policy learned.",
+            remedy="A certificate holds for the task as it is now.",
+        )
+    if contract.task_settings != task.task_settings:
+        yield ContractFinding(
+            name=Aspect.TWIN,
+            mark=Mark.WARNING,
+            about=f"It was trained with {_list_settings(contract)}, not with"
+            f" {_list_settings(task)}.",
+            remedy="A certificate holds for the task as it is set now.",
+        )
+
+
+def _list_settings(contract: Contract) -> str:
+    """What of the task was set, in words."""
+    told = (f"{name}={value}" for name, value in contract.task_settings.items())
+    return ", ".join(told) or "the task's own settings"
 
 
 def _check_names(contract: Contract, worlds: TaskWorlds) -> Iterator[ContractFinding]:

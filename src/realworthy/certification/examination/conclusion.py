@@ -64,7 +64,7 @@ def conclude(
         warnings=warnings,
         policy=str(subject.path),
         policy_hash=hash_policy(subject.path),
-        task=subject.task,
+        task=subject.task.name,
         twin=subject.twin.name,
         suite=suite.name,
         bar=suite.bar,

@@ -113,7 +113,8 @@ def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
     found.update(msgspec.json.encode(list_versions()))
     found.update(msgspec.json.encode(suite))
     twin = subject.twin
-    found.update(f"{__version__} {subject.task} {twin.name} {is_asked}".encode())
+    found.update(f"{__version__} {subject.task.name} {twin.name} {is_asked}".encode())
+    found.update(msgspec.json.encode((subject.task.file, subject.task.settings)))
     found.update(twin.spec().to_xml().encode())
     found.update(np.ascontiguousarray(twin.space.nominal).tobytes())
     found.update(repr((twin.actuators, twin.datasheet)).encode())

@@ -1,6 +1,6 @@
 """The parts of an examination: run here, in other processes, or through Ray; kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,9 @@ from realworthy.certification.limits.worst_case import examine_worst
 from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite.suite import Suite
 from realworthy.errors import RealworthyError
+from realworthy.policies.contract import TaskSetting
 from realworthy.progress import Progress
+from realworthy.tasks.catalogue import find_task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +120,7 @@ class _Errand:
 
     policy: str
     task: str
+    task_settings: Mapping[str, TaskSetting]
     twin: str
     suite: Suite
     is_asked: bool
@@ -131,7 +134,10 @@ class _Errand:
 
     def _do(self) -> Result:
         subject = build_subject(
-            Path(self.policy), task=self.task, twin=self.twin, thread_count=1
+            Path(self.policy),
+            task=find_task(self.task).with_settings(self.task_settings),
+            twin=self.twin,
+            thread_count=1,
         )
         examination = Examination(
             subject=subject, suite=self.suite, is_asked=self.is_asked
@@ -147,10 +153,17 @@ def _pack(examination: Examination, parts: Sequence[SuitePart]) -> list[_Errand]
             " it.",
             hint="Save it with save_twin and give the file, or use one worker.",
         )
+    if not subject.task.is_elsewhere:
+        raise RealworthyError(
+            f"Task '{subject.task.name}' is in no file, so no other process can load"
+            " it.",
+            hint="Put its class into a file of its own, or use one worker.",
+        )
     return [
         _Errand(
             policy=str(subject.path),
-            task=subject.task,
+            task=subject.task.name,
+            task_settings=dict(subject.task.settings),
             twin=subject.twin.reference,
             suite=examination.suite,
             is_asked=examination.is_asked,

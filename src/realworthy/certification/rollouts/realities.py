@@ -16,6 +16,7 @@ from realworthy.certification.subject import Subject, build_subject
 from realworthy.certification.suite.condition import Condition
 from realworthy.policies import Policy
 from realworthy.realities import Reality, RealityNoise
+from realworthy.tasks.catalogue import TASKS, TaskLike
 from realworthy.tasks.reality import build_real_worlds
 from realworthy.twins import Twin, load_twin
 
@@ -77,11 +78,13 @@ def try_realities(
     realities: Iterable[Reality],
     *,
     policy: Path | str,
+    task: TaskLike = "",
     twin: str = "",
     episodes: int = EPISODES,
 ) -> Iterator[RealTrial]:
     """The same of several, one after the other."""
-    subject = build_subject(policy, task=certificate.task, twin=twin)
+    known = certificate.task if certificate.task in TASKS else ""
+    subject = build_subject(policy, task=task or known, twin=twin)
     for reality in realities:
         yield try_reality(certificate, subject, reality, episodes=episodes)
 
@@ -111,7 +114,7 @@ class TaskAttempts:
 def load_attempts(
     policy: Policy | Path | str,
     *,
-    task: str = "",
+    task: TaskLike = "",
     twin: Twin | Path | str = "",
     count: int = 100,
 ) -> TaskAttempts:

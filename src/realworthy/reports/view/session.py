@@ -3,10 +3,12 @@
 import math
 import queue
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from realworthy.policies import Policy, load_policy
 from realworthy.recordings import Recording
@@ -15,6 +17,10 @@ from realworthy.reports.view.play import EpisodeVerdict, Play, Reading
 from realworthy.reports.view.policy_play import HoldPlay, PolicyPlay
 from realworthy.reports.view.replay_play import ReplayPlay
 from realworthy.twins import Twin
+
+if TYPE_CHECKING:
+    from realworthy.tasks.catalogue import TaskLike
+    from realworthy.tasks.definition import TaskDefinition
 
 WINDOW = 8.0
 """[s] of the past that is kept to plot."""
@@ -188,7 +194,7 @@ def build_session(
     *,
     policy: Policy | Path | str | None = None,
     recordings: Sequence[Recording] = (),
-    task: str | None = None,
+    task: "TaskLike | None" = None,
 ) -> Session:
     """A session with a play for the policy or task, one for each recording.
 
@@ -197,41 +203,79 @@ def build_session(
     """
     if policy is not None and not isinstance(policy, Policy):
         policy = load_policy(policy)
-    if policy is not None or task is not None:
-        twin = _fit(twin, policy, task)
+    definition = _find_task(twin, policy, task)
+    if definition is not None:
+        twin = _fit(twin, policy, definition)
     knobs = choose_knobs(twin)
     plays: list[Play] = []
-    if policy is not None or task is not None:
-        plays.append(_build_acting(twin, knobs, policy, task))
+    if policy is not None or definition is not None:
+        is_asked = task is not None
+        acting = _build_acting(twin, knobs, policy, definition, is_asked=is_asked)
+        plays.append(acting)
     plays += [ReplayPlay(twin, knobs.space, recording) for recording in recordings]
     plays.append(HoldPlay(twin, knobs.space))
     return Session(twin, _name_apart(plays), knobs)
 
 
-def _fit(twin: Twin, policy: Policy | None, task: str | None) -> Twin:
+def _find_task(
+    twin: Twin, policy: Policy | None, task: "TaskLike | None"
+) -> "TaskDefinition | None":
+    """The task that is asked for, or else the policy's own.
+
+    None: there is none, or it is not to be had here. A policy can be watched without.
+    """
+    from realworthy.errors import RealworthyError
+    from realworthy.tasks.catalogue import find_learned_task, find_task
+    from realworthy.tasks.trial_play import check_task
+
+    if task is not None:
+        found = find_task(task)
+        if policy is not None and found.is_task_of(policy.contract):
+            learned = policy.contract.task_settings
+            found = found.with_settings({**learned, **found.settings})
+        check_task(found, twin)
+        return found
+    if policy is None:
+        return None
+    try:
+        found = find_learned_task(policy.contract, policy.path)
+        check_task(found, twin)
+        return found
+    except RealworthyError as error:
+        if policy.contract.task_file is not None:
+            warnings.warn(f"Nobody judges the policy: {error}", stacklevel=3)
+        return None
+
+
+def _fit(twin: Twin, policy: Policy | None, task: "TaskDefinition") -> Twin:
     """The twin with what the task adds to it; as it is where it cannot do the task."""
     from realworthy.errors import RealworthyError
     from realworthy.tasks.catalogue import fit_twin
 
-    name = task or (policy.contract.task if policy is not None else "")
     try:
-        return fit_twin(name, twin, policy.contract.roles if policy else None)
+        return fit_twin(task, twin, policy.contract.roles if policy else None)
     except RealworthyError:
         return twin  # said where the task is needed
 
 
 def _build_acting(
-    twin: Twin, knobs: Knobs, policy: Policy | None, task: str | None
+    twin: Twin,
+    knobs: Knobs,
+    policy: Policy | None,
+    task: "TaskDefinition | None",
+    *,
+    is_asked: bool,
 ) -> Play:
     from realworthy.errors import RealworthyError
 
-    wanted = task or (policy.contract.task if policy is not None else "")
-    try:
-        judged = _build_judged(twin, knobs, policy, wanted, is_asked=task is not None)
-    except RealworthyError:
-        if task is not None or policy is None:
-            raise
-        judged = None  # nobody asked for the task, and this twin cannot do it
+    judged = None
+    if task is not None:
+        try:
+            judged = _build_judged(twin, knobs, policy, task, is_asked=is_asked)
+        except RealworthyError:
+            if is_asked or policy is None:
+                raise
+            # nobody asked for the task, and this twin cannot do it
     if judged is not None:
         return judged
     assert policy is not None
@@ -239,19 +283,23 @@ def _build_acting(
 
 
 def _build_judged(
-    twin: Twin, knobs: Knobs, policy: Policy | None, task: str, *, is_asked: bool
+    twin: Twin,
+    knobs: Knobs,
+    policy: Policy | None,
+    task: "TaskDefinition",
+    *,
+    is_asked: bool,
 ) -> Play | None:
     from realworthy.errors import RealworthyError
     from realworthy.reports.view.task_play import TaskPlay, can_judge
-    from realworthy.tasks.catalogue import build_task
 
-    built = build_task(task, twin)
+    built = task.build(twin)
     if policy is None or can_judge(built, policy):
         return TaskPlay(built, knobs.space, policy)
     if is_asked:
         raise RealworthyError(
-            f"Task '{task}' cannot judge {policy.path.name}: its actions or its rate "
-            "are not those of the task.",
+            f"Task '{task.name}' cannot judge {policy.path.name}: its actions or its "
+            "rate are not those of the task.",
             hint="Leave --task away to watch the policy without a judge.",
         )
     return None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request, Response
 
+    from realworthy.tasks.catalogue import TaskLike
+
     Answer = Callable[[ServerConnection, Request], Response | None]
 
 
@@ -212,7 +214,7 @@ def view(
     recordings: Recordings = (),
     *,
     policy: Policy | Path | str | None = None,
-    task: str | None = None,
+    task: "TaskLike | None" = None,
     host: str = LOOPBACK,
     port: int | None = None,
     seconds: float | None = None,
