@@ -15,10 +15,10 @@ from realworthy.errors import BadFile, RealworthyError, UnknownName
 from realworthy.learning.presets import Randomize, choose_randomization
 from realworthy.parameters import Belief, ParameterSpace, SampleBelief
 from realworthy.policies import Contract, Policy, load_policy
-from realworthy.tasks.catalogue import build_task, fit_twin
-from realworthy.tasks.randomization import Pushes, Randomization
+from realworthy.tasks.catalogue import build_task, prepare_twin
+from realworthy.tasks.environment.worlds import Simulate, TaskWorlds
+from realworthy.tasks.randomization.randomization import Pushes, Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import Simulate, TaskWorlds
 from realworthy.twins import Twin, load_twin
 from realworthy.twins.compiled_model import find_object_bodies
 from realworthy.twins.variants import Variant, apply_variant
@@ -225,7 +225,7 @@ def build_subject(
     )
     if name != contract.task and not twin:
         _check_fit(subject)
-    return subject.on(fit_twin(name, subject.twin))
+    return subject.on(prepare_twin(name, subject.twin))
 
 
 def _check_fit(subject: Subject) -> None:

@@ -30,7 +30,7 @@ from realworthy.learning.training import (
 from realworthy.progress import Progress, ignore
 from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.catalogue import TASKS, build_task
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
 from realworthy.twins import Twin, load_twin
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.robots.roles import RoleChoices
-from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
-from realworthy.tasks.biped import BipedVelocity
-from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
-from realworthy.tasks.drive import DriveGoal, DrivePath, DriveVelocity
-from realworthy.tasks.pendulum import PendulumSwingUp
-from realworthy.tasks.quadruped import QuadrupedVelocity
-from realworthy.tasks.reach import Reach, ReachWrist
+from realworthy.tasks.arm.reach import Reach, ReachWrist
+from realworthy.tasks.classic.acrobot import AcrobotBalance, AcrobotSwingUp
+from realworthy.tasks.classic.cartpole import CartpoleBalance, CartpoleSwingUp
+from realworthy.tasks.classic.pendulum import PendulumSwingUp
+from realworthy.tasks.legged.biped import BipedVelocity
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity
 from realworthy.tasks.task import Task
+from realworthy.tasks.wheels.drive import DriveGoal, DrivePath, DriveVelocity
 from realworthy.twins import Twin
 
 
@@ -70,7 +70,7 @@ def check_task(name: str) -> None:
         raise UnknownName("task", name, TASKS, owner="Realworthy", hint=hint)
 
 
-def fit_twin(name: str, twin: Twin, roles: RoleChoices | None = None) -> Twin:
+def prepare_twin(name: str, twin: Twin, roles: RoleChoices | None = None) -> Twin:
     """The twin as a task sees it: parts as chosen, and with what the task adds.
 
     A policy's contract says which parts were chosen where it learned.

@@ -211,11 +211,11 @@ def build_session(
 def _fit(twin: Twin, policy: Policy | None, task: str | None) -> Twin:
     """The twin with what the task adds to it; as it is where it cannot do the task."""
     from realworthy.errors import RealworthyError
-    from realworthy.tasks.catalogue import fit_twin
+    from realworthy.tasks.catalogue import prepare_twin
 
     name = task or (policy.contract.task if policy is not None else "")
     try:
-        return fit_twin(name, twin, policy.contract.roles if policy else None)
+        return prepare_twin(name, twin, policy.contract.roles if policy else None)
     except RealworthyError:
         return twin  # said where the task is needed
 
