@@ -28,10 +28,10 @@ from realworthy.parameters.draws import Draws
 from realworthy.realities import RealityFile, RealityNoise, StandIn, make_reality
 from realworthy.recordings import Recording
 from realworthy.tasks.catalogue import TASKS, build_task
-from realworthy.tasks.evaluate import evaluate
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.environment.evaluate import evaluate
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import TaskWorlds
 from realworthy.tours.ways import Way, choose_worlds
 from realworthy.twins import Twin, load_twin
 

@@ -24,9 +24,9 @@ import torch
 from walking import walk
 
 from realworthy.learning.ppo import Ppo, PpoSettings
-from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity, quadruped_randomization
+from realworthy.tasks.randomization.randomization import Randomization
 
 MJLAB = 120_000
 """Steps/s of mjlab 1.6 with PPO, Go1 flat, 4,096 worlds, one H200, run apart."""

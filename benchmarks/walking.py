@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from realworthy.tasks.environment import Observations
-from realworthy.tasks.quadruped import QuadrupedVelocity, quadruped_randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.environment import Observations
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity, quadruped_randomization
 
 WORLDS = 1024
 ERROR, FALLS = 0.25, 0.05

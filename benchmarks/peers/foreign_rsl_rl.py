@@ -13,8 +13,8 @@ from rsl_rl.runners import OnPolicyRunner
 
 from realworthy.tasks.adapters.rsl_rl import RslRlWorlds
 from realworthy.tasks.catalogue import build_task
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 
 HORIZON = 32
 

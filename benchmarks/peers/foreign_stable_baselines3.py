@@ -13,8 +13,8 @@ from stable_baselines3 import PPO
 from stable_baselines3_quadruped import Worlds
 
 from realworthy.tasks.catalogue import build_task
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 
 
 class Actor(torch.nn.Module):

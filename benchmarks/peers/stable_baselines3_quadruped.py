@@ -16,8 +16,8 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 from walking import WORLDS, Walk, build_worlds
 
-from realworthy.tasks.environment import Observations
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.environment import Observations
+from realworthy.tasks.environment.worlds import TaskWorlds
 
 HORIZON, UPDATES = 24, 3
 

@@ -17,10 +17,10 @@ from realworthy.policies.contract import NormaliserRecord, Parity
 from realworthy.policies.metadata import write_metadata
 from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.classic.regulator import build_regulator
 from realworthy.tasks.contract import build_contract
-from realworthy.tasks.drive import DriveVelocity
-from realworthy.tasks.regulator import build_regulator
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.wheels.drive import DriveVelocity
 from tests.certification.linear import PROVENANCE, write_linear
 
 FEEDBACK = 0.4

@@ -10,8 +10,8 @@ from realworthy.errors import RealworthyError
 from realworthy.learning.train import train
 from realworthy.policies import load_contract
 from realworthy.robots.roles import RoleChoices
-from realworthy.tasks.worlds import TaskWorlds
-from tests.tasks.test_fitting import MOTORS
+from realworthy.tasks.environment.worlds import TaskWorlds
+from tests.tasks.test_prepared_twin import MOTORS
 
 
 def test_a_policy_says_its_twin_and_the_parts_that_were_chosen(tmp_path: Path) -> None:

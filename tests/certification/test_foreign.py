@@ -26,7 +26,7 @@ from realworthy.policies.metadata import read_sidecar
 from realworthy.policies.policy import Policy
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
 from tests.certification.linear import load_linear, write_linear
 from tests.policies.actors import actor, write
 

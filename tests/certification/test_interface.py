@@ -27,7 +27,7 @@ from realworthy.policies.contract import (
 )
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
 from tests.certification.linear import PROVENANCE, load_linear
 from tests.certification.mutants import (
     Degrees,

@@ -12,7 +12,7 @@ from realworthy.learning.candidates import (
     PairScores,
 )
 from realworthy.learning.learner import BadSettings
-from realworthy.tasks.environment import Step
+from realworthy.tasks.environment.environment import Step
 from tests.learning.toys import CartPole, Noise
 
 

@@ -19,11 +19,11 @@ from realworthy.learning.presets import find_preset
 from realworthy.parameters import IndependentBelief, LogUniform, Uniform
 from realworthy.parameters.published_tables import PENG_2018
 from realworthy.tasks.catalogue import TASKS, build_task
-from realworthy.tasks.environment import Observations
-from realworthy.tasks.evaluate import Evaluation, evaluate
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.tables import apply_table, from_belief
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.environment import Observations
+from realworthy.tasks.environment.evaluate import Evaluation, evaluate
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
+from realworthy.tasks.randomization.tables import apply_table, from_belief
 from realworthy.tours import ROBOTS
 from realworthy.tours.hidden import hide, record_sines
 from realworthy.twins import Twin, load_twin

@@ -12,9 +12,9 @@ from realworthy.parameters import (
     ParameterSpace,
     Uniform,
 )
-from realworthy.tasks.pendulum import PendulumSwingUp
-from realworthy.tasks.randomization import Pushes, Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.classic.pendulum import PendulumSwingUp
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Pushes, Randomization
 from realworthy.twins import load_twin
 
 NAMES = ("pendulum.mass", "joint.damping")

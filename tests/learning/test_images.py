@@ -10,7 +10,11 @@ from realworthy.learning.networks import Activation, build_network
 from realworthy.learning.normaliser import Normaliser
 from realworthy.learning.ppo import Ppo, PpoSettings
 from realworthy.learning.recurrent import RecurrentKind
-from realworthy.tasks.environment import ObservationGroup, Observations, Purpose
+from realworthy.tasks.environment.environment import (
+    ObservationGroup,
+    Observations,
+    Purpose,
+)
 from tests.learning.toys import Toy
 
 SIZE = 8

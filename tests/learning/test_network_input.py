@@ -8,7 +8,11 @@ from realworthy.learning import LEARNERS
 from realworthy.learning.learner import BadSettings
 from realworthy.learning.network_input import find_critic_input, find_policy_input
 from realworthy.learning.ppo import Ppo, PpoSettings
-from realworthy.tasks.environment import ObservationGroup, Observations, Purpose
+from realworthy.tasks.environment.environment import (
+    ObservationGroup,
+    Observations,
+    Purpose,
+)
 from tests.learning.toys import Noise
 
 SEEN, MORE, E = Purpose.DEPLOYABLE, Purpose.PRIVILEGED, Purpose.E

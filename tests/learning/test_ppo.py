@@ -15,7 +15,7 @@ from realworthy.learning.ppo import (
     compute_value_loss,
 )
 from realworthy.learning.recurrent import RecurrentKind
-from realworthy.tasks.environment import Environment, Step
+from realworthy.tasks.environment.environment import Environment, Step
 from tests.learning.toys import Noise, Pendulum
 
 

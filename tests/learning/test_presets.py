@@ -8,10 +8,10 @@ from realworthy.learning.catalogue import LEARNERS
 from realworthy.learning.ppo import PpoSettings
 from realworthy.learning.presets import PRESETS, find_preset
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tasks.drive import DriveGoal
-from realworthy.tasks.scene import Scene
+from realworthy.tasks.environment.scene import Scene
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.task import Controller
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.wheels.drive import DriveGoal
 
 
 def test_every_task_has_one() -> None:

@@ -13,9 +13,9 @@ from realworthy.learning.surroundings import add_payload, put_on_terrain
 from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings, choose_settings
 from realworthy.tasks.catalogue import build_task
-from realworthy.tasks.quadruped import QuadrupedVelocity
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity
+from realworthy.tasks.randomization.randomization import Randomization
 
 
 def play(task: str, how: Randomization, steps: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from realworthy.learning.tally import Tally
-from realworthy.tasks.environment import Step
+from realworthy.tasks.environment.environment import Step
 
 
 def make(

@@ -36,11 +36,11 @@ from realworthy.learning.training import (
 from realworthy.policies.policy import load_contract, load_policy
 from realworthy.policies.terms import Linear
 from realworthy.tasks.catalogue import TASKS
-from realworthy.tasks.evaluate import Evaluation
-from realworthy.tasks.pendulum import PendulumSwingUp
-from realworthy.tasks.quadruped import QuadrupedVelocity
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.classic.pendulum import PendulumSwingUp
+from realworthy.tasks.environment.evaluate import Evaluation
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.twins import Twin, load_twin
 
 WORLDS, HORIZON = 8, 16

@@ -7,7 +7,7 @@ from dataclasses import fields
 import torch
 from torch import Tensor
 
-from realworthy.tasks.environment import (
+from realworthy.tasks.environment.environment import (
     Environment,
     ObservationGroup,
     Observations,

@@ -9,9 +9,9 @@ import pytest
 from realworthy.reports.elements.numbers import SPACE, Count, Span
 from realworthy.reports.training.page import compare, write_training
 from realworthy.reports.training.progress import choose_tone, list_chances, say_success
-from realworthy.tasks.evaluate import Evaluation
-from realworthy.tasks.randomization import Pushes
-from realworthy.tasks.variety import Range
+from realworthy.tasks.environment.evaluate import Evaluation
+from realworthy.tasks.environment.variety import Range
+from realworthy.tasks.randomization.randomization import Pushes
 
 from .conftest import Parsed, read_page
 from .test_gap import HOSTILE

@@ -8,10 +8,10 @@ import numpy as np
 
 from realworthy.learning.runs import RunFolder
 from realworthy.learning.training import Look, Training
-from realworthy.tasks.evaluate import Evaluation
+from realworthy.tasks.environment.evaluate import Evaluation
+from realworthy.tasks.environment.variety import Range, Variety
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.randomization import Pushes
-from realworthy.tasks.variety import Range, Variety
+from realworthy.tasks.randomization.randomization import Pushes
 
 NO_VARIETY = Variety(ranges=(), moving=(), noise={}, pushes=None, latency=(0.0, 0.0))
 VARIETY = Variety(

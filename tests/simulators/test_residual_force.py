@@ -17,8 +17,8 @@ from realworthy.realities.worlds import RealityWorlds
 from realworthy.reports.view.session import build_session
 from realworthy.residuals import BadResidual, load_residual, save_residual
 from realworthy.simulators import MujocoCpu
-from realworthy.tasks.cartpole import CartpoleBalance
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.classic.cartpole import CartpoleBalance
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.twins import Twin, load_twin, save_twin
 from realworthy.twins.twin import RESIDUAL_LEFT_OUT
 from tests.residuals.examples import damper

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import TaskWorlds
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 from realworthy.realities import RealityFile, StandIn, make_reality
 from realworthy.tasks.catalogue import TASKS, build_task
 from realworthy.tasks.contract import build_contract
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.twins.commands import describe_commands
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.recordings import Recording
-from realworthy.tasks.chain import Chain
+from realworthy.tasks.arm.chain import Chain
 from realworthy.tours.onlookers import moves_as_told, reaches, stands_upright
 from realworthy.twins import bind, load_twin
 

@@ -35,9 +35,9 @@ from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Policy
 from realworthy.progress import Progress, ignore
 from realworthy.tasks.catalogue import TaskLike
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.twins import Twin
 
 _REPLAYS = 6

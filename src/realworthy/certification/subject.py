@@ -15,12 +15,17 @@ from realworthy.errors import BadFile, RealworthyError
 from realworthy.learning.presets import Randomize, choose_randomization
 from realworthy.parameters import Belief, ParameterSpace, SampleBelief
 from realworthy.policies import Contract, Policy, load_policy
-from realworthy.tasks.catalogue import TaskLike, find_learned_task, find_task, fit_twin
+from realworthy.tasks.catalogue import (
+    TaskLike,
+    find_learned_task,
+    find_task,
+    prepare_twin,
+)
 from realworthy.tasks.definition import TaskDefinition
-from realworthy.tasks.randomization import Pushes, Randomization
+from realworthy.tasks.environment.worlds import Simulate, TaskWorlds
+from realworthy.tasks.randomization.randomization import Pushes, Randomization
 from realworthy.tasks.task import Task
 from realworthy.tasks.trial_play import check_task
-from realworthy.tasks.worlds import Simulate, TaskWorlds
 from realworthy.twins import Twin, load_twin
 from realworthy.twins.compiled_model import find_object_bodies
 from realworthy.twins.variants import Variant, apply_variant
@@ -231,7 +236,7 @@ def build_subject(
     )
     if not (definition.is_task_of(contract) or twin):
         _check_fit(subject)
-    return subject.on(fit_twin(definition, subject.twin))
+    return subject.on(prepare_twin(definition, subject.twin))
 
 
 def _check_fit(subject: Subject) -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from realworthy.learning.learner import LearnerSettings
     from realworthy.learning.training import Training, TrainSettings
     from realworthy.progress import Progress
-    from realworthy.tasks.evaluate import Evaluation
-    from realworthy.tasks.variety import Variety
+    from realworthy.tasks.environment.evaluate import Evaluation
+    from realworthy.tasks.environment.variety import Variety
 
 _SHOWN = 12
 """Numbers that differ between worlds, of which the terminal tells."""

@@ -31,7 +31,7 @@ from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.networks import Actor
 from realworthy.learning.normaliser import Average
 from realworthy.learning.tally import RolloutMetrics
-from realworthy.tasks.environment import Environment, Observations
+from realworthy.tasks.environment.environment import Environment, Observations
 
 
 @dataclass(kw_only=True, slots=True)

@@ -16,7 +16,7 @@ from realworthy.learning.network_input import check_vectors, find_policy_input
 from realworthy.learning.networks import Activation, Actor, Mlp
 from realworthy.learning.normaliser import Average, Normaliser
 from realworthy.learning.tally import Tally
-from realworthy.tasks.environment import Environment, Observations
+from realworthy.tasks.environment.environment import Environment, Observations
 
 _LOOK_EVERY = 50
 """Steps between looks at whether any first episode still runs."""

@@ -28,7 +28,7 @@ from realworthy.learning.network_input import find_policy_input
 from realworthy.learning.networks import Actor
 from realworthy.learning.normaliser import Average
 from realworthy.learning.tally import RolloutMetrics
-from realworthy.tasks.environment import Environment, Observations
+from realworthy.tasks.environment.environment import Environment, Observations
 
 
 def es_gradient(

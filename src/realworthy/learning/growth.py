@@ -10,9 +10,17 @@ from realworthy.errors import RealworthyError
 from realworthy.learning.presets import Grow
 from realworthy.learning.training import TrainSettings
 from realworthy.parameters import Belief
-from realworthy.tasks.automatic import AutomaticRandomization, AutomaticSettings
-from realworthy.tasks.curriculum import Curriculum, CurriculumSettings, ease, ramp
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.randomization.automatic import (
+    AutomaticRandomization,
+    AutomaticSettings,
+)
+from realworthy.tasks.randomization.curriculum import (
+    Curriculum,
+    CurriculumSettings,
+    ease,
+    ramp,
+)
+from realworthy.tasks.randomization.randomization import Randomization
 
 Floats = NDArray[np.float64]
 _STEPS = 5

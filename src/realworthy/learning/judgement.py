@@ -22,9 +22,9 @@ from realworthy.learning.runs import (
 from realworthy.learning.training import Training
 from realworthy.policies import contract as policies
 from realworthy.tasks.contract import build_contract, list_measured
-from realworthy.tasks.evaluate import Evaluation
-from realworthy.tasks.variety import describe_variety
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.evaluate import Evaluation
+from realworthy.tasks.environment.variety import describe_variety
+from realworthy.tasks.environment.worlds import TaskWorlds
 
 _UNSEEN = 2_000_003
 """Added to the seed for worlds that judge the best policy."""

@@ -11,7 +11,7 @@ from realworthy.learning.networks import Actor
 from realworthy.learning.normaliser import Average
 from realworthy.learning.recurrent import forget
 from realworthy.learning.tally import RolloutMetrics
-from realworthy.tasks.environment import Environment, Observations
+from realworthy.tasks.environment.environment import Environment, Observations
 
 State: TypeAlias = dict[str, object]
 """Tensors, numbers and nests of them: `torch.load(…, weights_only=True)` reads it."""

@@ -8,7 +8,11 @@ from torch import Tensor
 
 from realworthy.learning.images import ImageShape
 from realworthy.learning.learner import BadSettings
-from realworthy.tasks.environment import Environment, ObservationGroup, Purpose
+from realworthy.tasks.environment.environment import (
+    Environment,
+    ObservationGroup,
+    Purpose,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,8 @@ from realworthy.learning.recurrent import RecurrentKind, forget
 from realworthy.learning.storage import Samples, Storage, compute_advantages
 from realworthy.learning.tally import RolloutMetrics, Tally
 from realworthy.learning.watch import Watch
-from realworthy.tasks.environment import Environment, Observations
-from realworthy.tasks.threads import spare_threads
+from realworthy.tasks.environment.devices import spare_threads
+from realworthy.tasks.environment.environment import Environment, Observations
 
 
 class TimeOut(enum.Enum):

@@ -23,10 +23,10 @@ from realworthy.learning.training import Look, RunStatus, TrainSettings
 from realworthy.policies.measured_signals import check_measurable
 from realworthy.progress import Progress
 from realworthy.tasks.contract import list_measured
-from realworthy.tasks.evaluate import Evaluation, evaluate
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.environment.evaluate import Evaluation, evaluate
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import TaskWorlds
 
 _HELD_OUT = 1_000_003
 """Added to the seed for worlds that choose the best policy."""

@@ -14,12 +14,12 @@ from realworthy.learning.learner import LearnerSettings
 from realworthy.learning.ppo import PpoSettings
 from realworthy.parameters import Belief, JoinedBelief, Parameter
 from realworthy.parameters.published_tables import TABLES
-from realworthy.tasks.acrobot import acrobot_randomization
 from realworthy.tasks.catalogue import TASKS, TaskLike, find_task
+from realworthy.tasks.classic.acrobot import acrobot_randomization
 from realworthy.tasks.definition import TaskDefinition
-from realworthy.tasks.quadruped import quadruped_randomization
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.tables import Tabled, apply_table, from_belief
+from realworthy.tasks.legged.quadruped import quadruped_randomization
+from realworthy.tasks.randomization.randomization import Randomization
+from realworthy.tasks.randomization.tables import Tabled, apply_table, from_belief
 from realworthy.tasks.task import Task
 from realworthy.twins import Twin
 

@@ -8,7 +8,11 @@ from torch import Tensor
 
 from realworthy.learning.gaussian import Gaussian
 from realworthy.learning.recurrent import Episodes, split_episodes
-from realworthy.tasks.environment import ObservationGroup, Observations, Step
+from realworthy.tasks.environment.environment import (
+    ObservationGroup,
+    Observations,
+    Step,
+)
 
 
 class Storage:

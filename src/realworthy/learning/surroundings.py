@@ -6,10 +6,10 @@ from dataclasses import replace
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.parameters import IndependentBelief, JoinedBelief
 from realworthy.parameters.processes import Load
-from realworthy.tasks.quadruped import QuadrupedVelocity
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity
+from realworthy.tasks.legged.terrain import TerrainSettings
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.terrain import TerrainSettings
 from realworthy.twins import Twin
 
 _EVERY = 4.0

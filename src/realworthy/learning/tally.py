@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from realworthy.tasks.environment import Step
+from realworthy.tasks.environment.environment import Step
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -31,7 +31,7 @@ from realworthy.progress import Progress, ignore
 from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.catalogue import TaskLike, find_task
 from realworthy.tasks.definition import TaskDefinition
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
 from realworthy.tasks.task_files import is_file_task, load_task
 from realworthy.tasks.trial_play import check_task

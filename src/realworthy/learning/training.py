@@ -13,9 +13,9 @@ from realworthy.learning.runs import RunFolder
 from realworthy.policies.contract import TaskSetting
 from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.catalogue import TaskLike, find_task
-from realworthy.tasks.devices import find_device
-from realworthy.tasks.evaluate import Evaluation
-from realworthy.tasks.variety import Variety
+from realworthy.tasks.environment.devices import find_device
+from realworthy.tasks.environment.evaluate import Evaluation
+from realworthy.tasks.environment.variety import Variety
 
 EPISODES = 256
 """Held-out worlds, unless otherwise asked: 95 % are told to within 3 points."""

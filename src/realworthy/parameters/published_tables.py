@@ -1,7 +1,7 @@
 """Ranges of e that others have published for randomization, as they stand there.
 
 A row names a quantity, whose it is and its range; a twin may lack it. What cameras see
-is not in these tables. `tasks/tables.py` puts them onto a twin.
+is not in these tables. `tasks/randomization/tables.py` puts them onto a twin.
 """
 
 import enum

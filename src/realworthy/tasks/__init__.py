@@ -1,11 +1,11 @@
 """What a robot shall do: observations, rewards, commands, endings. Torch from here on.
 
-An `Environment` is what learners see: many worlds stepped together. A `Task` says what
-is observed, rewarded and wanted of one twin, on tensors of all worlds; `TaskWorlds`
-runs it on either simulator. `TASKS` lists what there is. Reference controllers stand
-beside their tasks: they give reference returns and show that the task can be done.
-`adapters` shows worlds to Gymnasium and rsl_rl; `tables`, `automatic` and `curriculum`
-say how worlds differ.
+`task.py` says what a `Task` is, `catalogue.py` lists them in `TASKS`; they live in
+`classic`, `arm`, `legged` and `wheels`, with reference controllers that give reference
+returns and show that the task can be done. `environment` steps many worlds of a task,
+`randomization` says how worlds differ, `adapters` shows worlds to Gymnasium and rsl_rl.
+`prepared_twin.py` and `servos.py` add to a twin what it lacks, `contract.py` says what
+a policy expects of a robot, `failures.py` why a trial failed.
 
 Learning from it lives in `learning`, judging a policy in `certification`. May import
 every room above it, `policies` among them, whose terms are the observations.

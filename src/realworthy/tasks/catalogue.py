@@ -6,14 +6,13 @@ from typing import TypeAlias
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies.contract import Contract
 from realworthy.robots.roles import RoleChoices
-from realworthy.tasks.acrobot import AcrobotBalance, AcrobotSwingUp
-from realworthy.tasks.biped import BipedVelocity
-from realworthy.tasks.cartpole import CartpoleBalance, CartpoleSwingUp
+from realworthy.tasks.arm.reach import Reach, ReachWrist
+from realworthy.tasks.classic.acrobot import AcrobotBalance, AcrobotSwingUp
+from realworthy.tasks.classic.cartpole import CartpoleBalance, CartpoleSwingUp
+from realworthy.tasks.classic.pendulum import PendulumSwingUp
 from realworthy.tasks.definition import TaskDefinition
-from realworthy.tasks.drive import DriveGoal, DrivePath, DriveVelocity
-from realworthy.tasks.pendulum import PendulumSwingUp
-from realworthy.tasks.quadruped import QuadrupedVelocity
-from realworthy.tasks.reach import Reach, ReachWrist
+from realworthy.tasks.legged.biped import BipedVelocity
+from realworthy.tasks.legged.quadruped import QuadrupedVelocity
 from realworthy.tasks.task import Task
 from realworthy.tasks.task_files import (
     define_task,
@@ -21,6 +20,7 @@ from realworthy.tasks.task_files import (
     load_task,
     recall_task,
 )
+from realworthy.tasks.wheels.drive import DriveGoal, DrivePath, DriveVelocity
 from realworthy.twins import Twin
 
 TaskLike: TypeAlias = TaskDefinition | type[Task] | str
@@ -137,7 +137,7 @@ def find_learned_task(contract: Contract, policy: Path) -> TaskDefinition:
     return found.with_settings(contract.task_settings)
 
 
-def fit_twin(task: TaskLike, twin: Twin, roles: RoleChoices | None = None) -> Twin:
+def prepare_twin(task: TaskLike, twin: Twin, roles: RoleChoices | None = None) -> Twin:
     """The twin as a task sees it: parts as chosen, and with what the task adds.
 
     A policy's contract says which parts were chosen where it learned.

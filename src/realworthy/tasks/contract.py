@@ -15,10 +15,10 @@ from realworthy.policies.contract import (
     TwinReference,
 )
 from realworthy.recordings.sidecar import CommandKind
-from realworthy.tasks.environment import Purpose
-from realworthy.tasks.gains import find_gains, find_owner
-from realworthy.tasks.worlds import TaskWorlds
-from realworthy.twins.commands import CommandLine, describe_commands
+from realworthy.tasks.environment.environment import Purpose
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.twins import commands
+from realworthy.twins.commands import CommandLine, describe_commands, find_owner
 from realworthy.twins.layout import Layout
 
 
@@ -99,8 +99,14 @@ def _list_joints(worlds: TaskWorlds, moved: list[CommandLine]) -> tuple[str, ...
     return tuple(joint for joint in layout.joints if joint in read | driven)
 
 
+def _find_gains(worlds: TaskWorlds, line: CommandLine) -> DriveGains | None:
+    """Nominal ones of a position drive; None where the twin has none."""
+    gains = commands.find_gains(worlds.task.twin, line)
+    return None if gains is None else DriveGains(kp=gains[0], kd=gains[1])
+
+
 def _list_gains(worlds: TaskWorlds, moved: list[CommandLine]) -> dict[str, DriveGains]:
-    found = {find_owner(x): find_gains(worlds.task.twin, x) for x in moved}
+    found = {find_owner(x): _find_gains(worlds, x) for x in moved}
     return {owner: gains for owner, gains in found.items() if gains is not None}
 
 
@@ -113,7 +119,7 @@ def _list_resting_gains(
     """
     model, found = worlds.bound.model, {}
     for line in still:
-        gains = find_gains(worlds.task.twin, line)
+        gains = _find_gains(worlds, line)
         if gains is None:
             actuator = model.actuator(find_owner(line)).id
             kp, kd = (-float(x) for x in model.actuator_biasprm[actuator, 1:3])

@@ -13,7 +13,7 @@ from realworthy.artefacts.reading import say
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.parameters import Belief
 from realworthy.policies.contract import Contract, TaskFile, TaskSetting
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
 from realworthy.twins import Twin, load_twin
 
@@ -104,7 +104,8 @@ class TaskDefinition:
         ):
             raise RealworthyError(
                 f"`choose_randomization` of task '{self.name}' gives {found!r}.",
-                hint="It gives a Randomization: realworthy.tasks.randomization.",
+                hint="It gives a realworthy.tasks.randomization.randomization."
+                "Randomization.",
             )
         return found
 

@@ -18,7 +18,7 @@ from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout
 
 if TYPE_CHECKING:
-    from realworthy.tasks.fitting import Fitted
+    from realworthy.tasks.prepared_twin import PreparedTwin
 
 Floats = NDArray[np.float64]
 _LEAD = 0.6
@@ -33,12 +33,12 @@ _STIFF = 0.2
 integration becomes unstable."""
 
 
-def add_servos(fitted: "Fitted") -> "Fitted":
+def add_servos(prepared: "PreparedTwin") -> "PreparedTwin":
     """Each motor that takes a torque of one joint takes a position instead."""
-    twin, plain = fitted.twin, mujoco.mjtBias.mjBIAS_NONE
+    twin, plain = prepared.twin, mujoco.mjtBias.mjBIAS_NONE
     has_motors = any(a.biastype == plain for a in twin.base_spec.actuators)
     if not has_motors and twin.role_choices.gains is None:
-        return fitted
+        return prepared
     bound = bind(twin)
     described = {actuator.joint for actuator in twin.actuators.values()}
     motors = {
@@ -53,7 +53,7 @@ def add_servos(fitted: "Fitted") -> "Fitted":
     }
     motors = {n: line for n, line in motors.items() if _is_plain(bound.model, n, line)}
     if not motors:
-        return fitted
+        return prepared
     gains = {name: _find_gains(twin, line) for name, line in motors.items()}
     layout, home = Layout(bound), bound.compiled.own["own.initial_qpos"]
     ranges = layout.joint_ranges()
@@ -78,7 +78,7 @@ def add_servos(fitted: "Fitted") -> "Fitted":
                 ctrl[place] = home[layout.joint(str(line.joint))[0]]
         key.ctrl = ctrl
 
-    return fitted.add(edit, _describe(motors, gains))
+    return prepared.add(edit, _describe(motors, gains))
 
 
 def _describe(

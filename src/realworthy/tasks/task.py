@@ -12,11 +12,11 @@ from torch import Tensor
 from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Term
-from realworthy.tasks.chance import Chance
-from realworthy.tasks.groups import TaskGroup
-from realworthy.tasks.mirrors import Reflection
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.scene import Scene
+from realworthy.tasks.environment.chance import Chance
+from realworthy.tasks.environment.groups import TaskGroup
+from realworthy.tasks.environment.mirrors import Reflection
+from realworthy.tasks.environment.scene import Scene
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.twins import Twin
 from realworthy.twins.roles import RobotPart
 

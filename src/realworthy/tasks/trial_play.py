@@ -12,8 +12,8 @@ from torch import Tensor
 from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.tasks.definition import TaskDefinition
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import Twin
 
 _WORLDS, _STEPS = 3, 5

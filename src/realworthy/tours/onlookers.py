@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.recordings import Recording
-from realworthy.tasks.chain import Chain
+from realworthy.tasks.arm.chain import Chain
 from realworthy.twins import bind, load_twin
 
 Floats = NDArray[np.float64]

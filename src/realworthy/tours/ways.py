@@ -9,8 +9,8 @@ from realworthy.learning.train import train
 from realworthy.learning.training import TrainSettings
 from realworthy.parameters.published_tables import PENG_2018
 from realworthy.tasks.catalogue import find_task
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.tables import apply_table, from_belief
+from realworthy.tasks.randomization.randomization import Randomization
+from realworthy.tasks.randomization.tables import apply_table, from_belief
 from realworthy.tasks.task import Task
 from realworthy.twins import Twin, load_twin
 

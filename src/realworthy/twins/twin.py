@@ -236,7 +236,7 @@ class Twin:
         moved = self.with_base(choices.trunk) if choices.trunk else self
         return replace(moved, role_choices=self.role_choices.merge(choices))
 
-    def fitted(self, edit: Callable[[mujoco.MjSpec], object]) -> "Twin":
+    def prepared(self, edit: Callable[[mujoco.MjSpec], object]) -> "Twin":
         """The same twin with what a task adds; loaded again, the task adds it again."""
         return replace(self.edited(edit), reference=self.reference)
 

@@ -12,11 +12,11 @@ from realworthy.learning.networks import Activation, Actor, Mlp
 from realworthy.policies.contract import PolicyProvenance
 from realworthy.recordings import Recording
 from realworthy.simulators import MujocoCpu, record
-from realworthy.tasks.cartpole import CartpoleBalance
+from realworthy.tasks.classic.cartpole import CartpoleBalance
+from realworthy.tasks.classic.regulator import build_regulator
 from realworthy.tasks.contract import build_contract, list_measured
-from realworthy.tasks.regulator import build_regulator
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import TaskWorlds
 from realworthy.twins import bind, load_twin
 
 

@@ -15,7 +15,7 @@ from realworthy.reports.view.session import WINDOW, Session, build_session
 from realworthy.reports.view.task_play import TaskPlay
 from realworthy.simulators import MujocoCpu, record
 from realworthy.simulators.replay import replay
-from realworthy.tasks.reach import Reach
+from realworthy.tasks.arm.reach import Reach
 from realworthy.twins import load_twin
 
 from .conftest import Play

@@ -6,9 +6,9 @@ import torch
 
 from realworthy.simulators.witnesses import WITNESSES
 from realworthy.tasks.catalogue import build_task
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 from tests.simulators.witnesses.engines import ENGINES
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)

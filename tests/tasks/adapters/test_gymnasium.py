@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from realworthy.errors import MissingExtra, RealworthyError
-from realworthy.tasks.pendulum import PendulumSwingUp
-from realworthy.tasks.randomization import Randomization
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.classic.pendulum import PendulumSwingUp
+from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.twins import load_twin
 
 gymnasium = pytest.importorskip("gymnasium")

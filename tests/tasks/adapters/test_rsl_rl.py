@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from realworthy.errors import MissingExtra
-from realworthy.tasks.pendulum import PendulumSwingUp
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.classic.pendulum import PendulumSwingUp
+from realworthy.tasks.environment.worlds import TaskWorlds
 
 pytest.importorskip("rsl_rl")
 from rsl_rl.runners import OnPolicyRunner

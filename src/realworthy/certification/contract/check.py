@@ -31,7 +31,7 @@ from realworthy.certification.contract.terms import compare_terms
 from realworthy.policies import Contract, Policy
 from realworthy.policies.measured_signals import find_unmeasured
 from realworthy.tasks.contract import build_contract, list_measured
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
 

@@ -11,7 +11,7 @@ from realworthy.certification.contract.terms import is_own
 from realworthy.policies import Contract, Policy
 from realworthy.policies.contract import JointLimits
 from realworthy.policies.parity import TOLERANCE, is_same, measure_parity
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
 

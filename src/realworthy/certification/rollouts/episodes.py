@@ -11,8 +11,8 @@ from realworthy.certification.rollouts.trace import Trace
 from realworthy.certification.subject import Subject
 from realworthy.certification.suite.condition import Condition
 from realworthy.errors import RealworthyError
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.worlds import TaskWorlds
 
 Floats = NDArray[np.float64]
 

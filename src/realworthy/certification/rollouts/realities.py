@@ -17,7 +17,7 @@ from realworthy.certification.suite.condition import Condition
 from realworthy.policies import Policy
 from realworthy.realities import Reality, RealityNoise
 from realworthy.tasks.catalogue import TASKS, TaskLike
-from realworthy.tasks.reality import build_real_worlds
+from realworthy.tasks.environment.reality import build_real_worlds
 from realworthy.twins import Twin, load_twin
 
 EPISODES = 100

@@ -31,8 +31,8 @@ from realworthy.reports.training.progress import (
 
 if TYPE_CHECKING:
     from realworthy.learning.training import Training
-    from realworthy.tasks.evaluate import Evaluation
-    from realworthy.tasks.variety import Range
+    from realworthy.tasks.environment.evaluate import Evaluation
+    from realworthy.tasks.environment.variety import Range
 
 _NARROW = 0.02
 """Share of the twin's value that a range is wide at most to be told by differences."""

@@ -11,8 +11,8 @@ from realworthy.reports.elements.plots import to_json
 
 if TYPE_CHECKING:
     from realworthy.learning.training import Look, Training
-    from realworthy.tasks.evaluate import Evaluation
-    from realworthy.tasks.variety import Variety
+    from realworthy.tasks.environment.evaluate import Evaluation
+    from realworthy.tasks.environment.variety import Variety
 
 
 _HEIGHT = 380

@@ -250,10 +250,10 @@ def _find_task(
 def _fit(twin: Twin, policy: Policy | None, task: "TaskDefinition") -> Twin:
     """The twin with what the task adds to it; as it is where it cannot do the task."""
     from realworthy.errors import RealworthyError
-    from realworthy.tasks.catalogue import fit_twin
+    from realworthy.tasks.catalogue import prepare_twin
 
     try:
-        return fit_twin(task, twin, policy.contract.roles if policy else None)
+        return prepare_twin(task, twin, policy.contract.roles if policy else None)
     except RealworthyError:
         return twin  # said where the task is needed
 

@@ -15,11 +15,11 @@ from realworthy.reports.view.play import EpisodeVerdict, Play, Reading, read_wor
 from realworthy.reports.view.policy_play import find_goal
 from realworthy.reports.view.world import World
 from realworthy.simulators import MujocoCpu
-from realworthy.tasks.environment import Step
+from realworthy.tasks.environment.environment import Step
+from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.randomization import Randomization
+from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tasks.worlds import TaskWorlds
 
 Floats = NDArray[np.float64]
 _SAME = 1e-9

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.errors import MissingExtra, RealworthyError
-from realworthy.tasks.environment import (
+from realworthy.tasks.environment.environment import (
     Environment,
     ObservationGroup,
     Observations,
     Step,
 )
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.worlds import TaskWorlds
 
 try:
     import gymnasium

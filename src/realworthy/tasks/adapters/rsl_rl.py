@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from realworthy.errors import MissingExtra
-from realworthy.tasks.environment import Observations
-from realworthy.tasks.worlds import TaskWorlds
+from realworthy.tasks.environment.environment import Observations
+from realworthy.tasks.environment.worlds import TaskWorlds
 
 try:
     from rsl_rl.env import VecEnv

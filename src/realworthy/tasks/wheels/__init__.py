@@ -1,0 +1,9 @@
+"""Wheels: a differential drive goes to a pose, along a path or at a velocity.
+
+`drive.py` has the three tasks, `driving.py` what they share, and `axle.py` the
+arithmetic between the speeds of two wheels and the motion of the base, read from a
+model.
+
+Here do not live wheeled stand-ins (`realities`). May import `tasks.task`,
+`tasks.environment` and rooms above tasks.
+"""
