@@ -11,14 +11,14 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
 
-_LIKE = 0.7
+_MIN_NAME_SIMILARITY = 0.7
 """Likeness from which two names may be the same one, misspelt."""
 _LIKE_WORD = 0.76
 """The same of two words, which are shorter."""
 _SAME_THING = 0.5
 """Share of the words of a name that must be found again in another one."""
-_FEW = 12
-"""Names up to which all are listed."""
+_MAX_LISTED_NAMES = 12
+"""Names up to which all are listed: two lines of an error."""
 
 
 class RealworthyError(Exception):
@@ -55,7 +55,7 @@ class UnknownName(RealworthyError):
         parts = []
         if self.nearest:
             parts.append(f"Nearest: {', '.join(map(repr, self.nearest))}.")
-        elif len(self.existing) <= _FEW:
+        elif len(self.existing) <= _MAX_LISTED_NAMES:
             parts.append(f"There are: {', '.join(sorted(self.existing)) or 'none'}.")
             listing = ""
         elif not listing:
@@ -158,7 +158,7 @@ def _compute_likeness(asked: str, name: str) -> float:
     )
     by_words = shared / letters - 0.01 * abs(len(others) - len(words))
     by_words = by_words if by_words >= _SAME_THING else 0.0
-    return round(max(whole if whole >= _LIKE else 0.0, by_words), 3)
+    return round(max(whole if whole >= _MIN_NAME_SIMILARITY else 0.0, by_words), 3)
 
 
 def _split(name: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from realworthy.actuators import (
     Actuator,
-    Bench,
+    BenchLoad,
     ControllerPosition,
     ControllerPositionVelocity,
     ControllerTorque,
@@ -96,7 +96,7 @@ def test_a_delayed_goal_shifts_the_step_response_and_keeps_its_overshoot():
     law = build_law(actuator, timestep=0.0005)
     command = np.ones((1200, 1, 1))
     command[0] = 0.0
-    q = simulate_bench(law, Bench(inertia=inertia), command).position[:, 0]
+    q = simulate_bench(law, BenchLoad(inertia=inertia), command).position[:, 0]
     natural = math.sqrt(kp / inertia)
     ratio = kd / (2 * math.sqrt(kp * inertia))
     damped = math.sqrt(1 - ratio**2)

@@ -7,7 +7,7 @@ import pytest
 
 from realworthy.actuators import (
     Actuator,
-    Bench,
+    BenchLoad,
     ControllerTorque,
     Friction,
     FrictionM1,
@@ -105,7 +105,7 @@ def test_a_joint_under_a_load_within_its_budget_does_not_creep():
         friction=FrictionM1(coulomb_friction=1.0),
     )
     law = build_law(actuator, timestep=0.002)
-    bench = Bench(mass=0.5, length=0.2, inertia=0.01)  # weight: 0.98 N·m
+    bench = BenchLoad(mass=0.5, length=0.2, inertia=0.01)  # weight: 0.98 N·m
     start = np.array([0.3, math.pi / 2, -1.2])
     trace = simulate_bench(law, bench, np.zeros((5000, 3, 1)), position=start)
     assert np.all(trace.position == start)
@@ -113,7 +113,9 @@ def test_a_joint_under_a_load_within_its_budget_does_not_creep():
         law, bench, np.zeros((2000, 3, 1)), position=start, velocity=1.5
     )
     assert (stopped.position[-1] == stopped.position[500]).all()
-    heavier = Bench(mass=0.52, length=0.2, inertia=0.01)  # 1.02 N·m at the horizontal
+    heavier = BenchLoad(
+        mass=0.52, length=0.2, inertia=0.01
+    )  # 1.02 N·m at the horizontal
     moved = simulate_bench(law, heavier, np.zeros((500, 3, 1)), position=start)
     assert (moved.position[-1] != start).tolist() == [False, True, False]
 
@@ -143,7 +145,7 @@ def test_coulomb_friction_takes_a_constant_arc_from_every_swing():
 
 def test_the_bench_without_friction_is_a_pendulum():
     law = build_law(Actuator(joint="a", controller=ControllerTorque()), timestep=0.0005)
-    bench = Bench(mass=0.5, length=0.25)
+    bench = BenchLoad(mass=0.5, length=0.25)
     trace = simulate_bench(law, bench, np.zeros((8000, 1, 1)), position=0.02)
     q = trace.position[:, 0]
     crossings = np.flatnonzero((q[:-1] > 0) & (q[1:] <= 0))

@@ -12,7 +12,7 @@ from realworthy.actuators import (
     KINDS,
     SERVOS,
     Actuator,
-    Bench,
+    BenchLoad,
     build_law,
     load_servo,
     simulate_bench,
@@ -70,7 +70,7 @@ def replay(path: Path, logs: Logs) -> list[float]:
     zero = json.loads(path.read_text())["q_offset"]
     trace = simulate_bench(
         law,
-        Bench(mass=0.49, length=0.1, zero=zero),
+        BenchLoad(mass=0.49, length=0.1, zero=zero),
         logs.goal,
         position=np.array([q[0] for q in logs.positions]),
         parameters={"duty_gain": logs.gain},

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realworthy.identification.calibration.calibrate import calibrate
-from realworthy.learning.growth import AtOnce, Automatic, BySuccess, Growth
+from realworthy.learning.growth import AtOnce, Automatic, BySuccess, WorldGrowth
 from realworthy.learning.ppo import Ppo
 from realworthy.learning.presets import find_preset
 from realworthy.parameters import IndependentBelief, LogUniform, Uniform
@@ -34,7 +34,7 @@ CARTPOLE = "cartpole_balance"
 
 
 def learn(
-    name: str, growth: Growth, *, seed: int, steps: int, twin: Twin | None = None
+    name: str, growth: WorldGrowth, *, seed: int, steps: int, twin: Twin | None = None
 ) -> Ppo:
     """A task by its preset, in worlds that differ as told."""
     preset = find_preset(name)
@@ -82,7 +82,7 @@ WANTED, LATE = differ((0.0, 0.1)), differ((0.09, 0.1))
 """[s] of delay: as practised in, and its last tenth."""
 
 
-def fare(build: Callable[[], Growth], *, steps: int) -> float:
+def fare(build: Callable[[], WorldGrowth], *, steps: int) -> float:
     """Success of cart-poles in late worlds."""
     found = []
     for seed in range(3):

@@ -471,7 +471,7 @@ def test_worlds_that_grow_are_resumed_as_they_were(
 ):
     """Episodes of one second, so that many end within a few updates."""
     monkeypatch.setattr(practice, "_KEEP", 0.0)
-    monkeypatch.setattr(growth, "_FEWEST", 2)
+    monkeypatch.setattr(growth, "_MIN_EPISODES_PER_SIDE", 2)
 
     class Short(PendulumSwingUp):
         seconds = 0.4

@@ -5,7 +5,7 @@ import math
 import pytest
 from markupsafe import escape
 
-from realworthy.reports.elements.numbers import Number, Percent, Span, to_digits
+from realworthy.reports.elements.numbers import Amount, Percent, Span, to_digits
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_three_digits(value: float, text: str):
     ],
 )
 def test_digits_go_down_to_the_sd(value: float, sd: float | None, text: str):
-    assert str(Number(value, sd=sd)) == text
+    assert str(Amount(value, sd=sd)) == text
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,21 @@ def test_shares(share: float, text: str):
 
 
 def test_a_unit_stays_with_its_number():
-    assert str(Number(0.5, "rad")) == "0.5\u00a0rad"
-    assert str(Number(None, "rad")) == "–"
+    assert str(Amount(0.5, "rad")) == "0.5\u00a0rad"
+    assert str(Amount(None, "rad")) == "–"
     assert str(Span(0.1, 0.25, "rad")) == "0.1\u00a0…\u00a00.25\u00a0rad"
     assert str(Span(0.41, 0.52, "%")) == "41\u00a0…\u00a052\u00a0%"
 
 
 def test_a_page_holds_the_exact_value():
     third = 1 / 3
-    assert f'<data value="{third!r}">0.333' in str(escape(Number(third, "rad")))
+    assert f'<data value="{third!r}">0.333' in str(escape(Amount(third, "rad")))
     assert str(escape(Span(third, 2.0))).count("<data value=") == 2
 
 
 def test_what_is_not_finite_has_no_value_for_programs():
-    assert "<data" not in str(escape(Number(math.nan, "rad")))
+    assert "<data" not in str(escape(Amount(math.nan, "rad")))
 
 
 def test_a_unit_is_not_markup():
-    assert "<b>" not in str(escape(Number(1.0, "<b>")))
+    assert "<b>" not in str(escape(Amount(1.0, "<b>")))

@@ -11,7 +11,7 @@ This room imports `parameters`, `artefacts` and `errors` only; no mujoco, no tor
 
 from realworthy.actuators.actuator import Actuator
 from realworthy.actuators.arrays import Array, State
-from realworthy.actuators.bench import Bench, BenchTrace, simulate_bench
+from realworthy.actuators.bench import BenchLoad, BenchTrace, simulate_bench
 from realworthy.actuators.controllers import (
     CommandKind,
     Controller,
@@ -55,7 +55,7 @@ __all__ = [
     "ActuatorOutput",
     "Array",
     "BadActuator",
-    "Bench",
+    "BenchLoad",
     "BenchTrace",
     "CommandKind",
     "Controller",

@@ -17,7 +17,7 @@ from realworthy.actuators.law import ActuatorLaw
 
 
 @dataclass(kw_only=True, frozen=True, slots=True)
-class Bench:
+class BenchLoad:
     """What the actuator turns."""
 
     mass: float = 0.0
@@ -45,7 +45,7 @@ class BenchTrace:
 
 def simulate_bench(
     law: ActuatorLaw,
-    bench: Bench,
+    bench: BenchLoad,
     command: np.ndarray,
     *,
     position: np.ndarray | float = 0.0,

@@ -21,7 +21,9 @@ import array_api_compat as api
 from realworthy.actuators.arrays import Array, Numbers, clamp
 from realworthy.actuators.kinds import ActuatorStage
 
-_FASTEST = 1e3  # times the Stribeck velocity: σ is zero long before, powers stay finite
+_MAX_STRIBECK_RATIO = 1e3
+"""Speed over the Stribeck velocity at which the ratio is cut: σ = exp(−ratio^α) has
+underflowed to zero long before, and no power of the ratio overflows."""
 
 
 class FrictionM1(ActuatorStage, frozen=True, kw_only=True, tag="m1"):
@@ -111,7 +113,7 @@ def compute_friction(
             - numbers["load_friction_motor"] * torque
         )
     if "stribeck_friction" in numbers:
-        ratio = xp.clip(speed / numbers["stribeck_velocity"], max=_FASTEST)
+        ratio = xp.clip(speed / numbers["stribeck_velocity"], max=_MAX_STRIBECK_RATIO)
         near_rest = xp.exp(-(ratio ** numbers["stribeck_exponent"]))  # σ
         budget = budget + near_rest * _stribeck_terms(numbers, torque, load)
     return budget

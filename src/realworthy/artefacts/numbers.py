@@ -5,9 +5,9 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-_MOST = sys.float_info.max
+_LARGEST_FINITE = sys.float_info.max
 """The largest finite number: msgspec takes no infinity as a bound."""
 
-Finite: TypeAlias = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
-Positive: TypeAlias = Annotated[float, Meta(gt=0, le=_MOST)]
-NotNegative: TypeAlias = Annotated[float, Meta(ge=0, le=_MOST)]
+Finite: TypeAlias = Annotated[float, Meta(ge=-_LARGEST_FINITE, le=_LARGEST_FINITE)]
+Positive: TypeAlias = Annotated[float, Meta(gt=0, le=_LARGEST_FINITE)]
+NotNegative: TypeAlias = Annotated[float, Meta(ge=0, le=_LARGEST_FINITE)]

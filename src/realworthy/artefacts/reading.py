@@ -13,8 +13,9 @@ from pathlib import Path
 from realworthy.artefacts.limits import check_bytes
 from realworthy.errors import BadFile, MissingFile, RealworthyError
 
-_LONGEST = 200
-"""Characters of a library's message that are passed on."""
+_MAX_MESSAGE_LENGTH = 200
+"""Characters of a library's message that are passed on: two to three lines of a
+terminal."""
 
 
 @contextlib.contextmanager
@@ -83,7 +84,11 @@ def read_bytes(path: Path | str, *, cost: int = 1) -> bytes:
 
 def say(error: BaseException) -> str:
     """A library's message in one short line; the kind of error where it has none."""
-    said = " ".join(str(error)[: 2 * _LONGEST].split()) or type(error).__name__
+    said = (
+        " ".join(str(error)[: 2 * _MAX_MESSAGE_LENGTH].split()) or type(error).__name__
+    )
     if isinstance(error, KeyError):
         said = f"there is no {said}"
-    return "".join(c if c.isprintable() else "?" for c in said[:_LONGEST]).rstrip(".")
+    return "".join(
+        c if c.isprintable() else "?" for c in said[:_MAX_MESSAGE_LENGTH]
+    ).rstrip(".")

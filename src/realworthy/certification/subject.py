@@ -44,7 +44,7 @@ _COSTLY = 5000
 18,000."""
 
 
-_NEAR = 4
+_SEARCHED_FOLDERS = 4
 """Folders above a policy, its own among them, in which its twin may lie."""
 
 
@@ -307,7 +307,9 @@ def find_twin(contract: Contract, policy: Path) -> str:
         )
     if reference.endswith((".yaml", ".xml", ".urdf")) and not Path(reference).exists():
         name = Path(reference).name
-        near = [p / name for p in policy.parents[:_NEAR] if (p / name).exists()]
+        near = [
+            p / name for p in policy.parents[:_SEARCHED_FOLDERS] if (p / name).exists()
+        ]
         hint = "Say where it is, or on which other twin to certify: --twin TWIN"
         if near:
             hint = f"A file of that name is near the policy: --twin {near[0]}"

@@ -16,7 +16,7 @@ _NAMES = {"report": "report.html", "json": "result.json", "junit": "junit.xml"}
 """What an output may be called that has the name of another one."""
 _REFERENCE = re.compile(r'\bfile(?:name)?\s*=\s*"([^"]+)"')
 """Files that a model takes in: meshes, textures, other models."""
-_LARGEST = 64 * 2**20
+_MAX_SEARCHED_BYTES = 64 * 2**20
 """[bytes] of a text that is searched for them; models have 1 MB, 2026-11-18."""
 _FOLDER = re.compile(r'\b(?:asset|mesh|texture)dir\s*=\s*"([^"]+)"')
 """Folders below which they lie."""
@@ -110,7 +110,7 @@ def _list_read(path: Path, importer: str | None) -> Iterator[Path]:
 
 def _list_references(path: Path, depth: int = 2) -> Iterator[Path]:
     """The twin of a reality, the model of a twin, the meshes of a model."""
-    if not path.is_file() or path.stat().st_size > _LARGEST:
+    if not path.is_file() or path.stat().st_size > _MAX_SEARCHED_BYTES:
         return
     if path.suffix.lower() in (".xml", ".urdf"):
         text = path.read_text("utf-8", errors="replace")

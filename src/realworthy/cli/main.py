@@ -36,7 +36,7 @@ DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
 Begin with: realworthy show"""
 
 
-class Command(Protocol):
+class Subcommand(Protocol):
     """Arguments as tyro fills them in, and what to do with them."""
 
     def run(self) -> int:
@@ -44,7 +44,7 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: dict[str, type[Command]] = {
+COMMANDS: dict[str, type[Subcommand]] = {
     "tour": TourCommand,
     "show": Show,
     "convert": Convert,
@@ -121,7 +121,7 @@ def _run_command(arguments: list[str]) -> int:
         return 2
 
 
-def _parse(arguments: list[str]) -> Command:
+def _parse(arguments: list[str]) -> Subcommand:
     """With what of `train` only the learner that it names can read."""
     options: list[str] = []
     if arguments[:1] == ["train"]:
@@ -132,7 +132,7 @@ def _parse(arguments: list[str]) -> Command:
     return command
 
 
-def _read(arguments: list[str]) -> Command:
+def _read(arguments: list[str]) -> Subcommand:
     kinds = tuple(
         Annotated[kind, tyro.conf.subcommand(name, prefix_name=False)]
         for name, kind in COMMANDS.items()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _COLOURS = {"pass": "green", "fail": "red", "insufficient": "yellow"}
 _WORDS = {"pass": "PASS", "fail": "FAIL", "insufficient": "INSUFFICIENT EVIDENCE"}
-_MOST = 12
-"""Rows of parameters that are printed."""
+_MAX_PRINTED_ROWS = 12
+"""Rows of parameters that are printed: half the height of a terminal of 24 lines."""
 
 
 def print_certificate(
@@ -111,10 +111,10 @@ def _print_validity(found: "Certificate") -> None:
     emit_table(
         f"{_say_limits(found)} ({validity.scale:.0%} of the belief's ranges)",
         ("", "from", "to", "nominal", "unit"),
-        rows[:_MOST],
+        rows[:_MAX_PRINTED_ROWS],
     )
-    if len(rows) > _MOST:
-        emit_note(f"and {len(rows) - _MOST} more; --json has all.")
+    if len(rows) > _MAX_PRINTED_ROWS:
+        emit_note(f"and {len(rows) - _MAX_PRINTED_ROWS} more; --json has all.")
 
 
 def _print_trials(trials: "tuple[RealTrial, ...]") -> None:

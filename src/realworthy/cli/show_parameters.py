@@ -7,8 +7,8 @@ from realworthy.errors import RealworthyError
 from realworthy.parameters import Belief, Parameter, load_belief
 from realworthy.twins import Twin, load_twin
 
-MANY = 100
-"""Parameters from which they are shown by kind."""
+MIN_COUNT_BY_KIND = 100
+"""Parameters from which they are shown by kind: more rows scroll out of sight."""
 _STRONG = 0.3
 """Correlation worth a word."""
 
@@ -24,7 +24,7 @@ def show_parameters(reference: str, part: str, base: str = "") -> object:
     chosen = [parameter for parameter in twin.space if part in parameter.name]
     if not chosen:
         twin.space.index(part)  # raises, with what may have been meant
-    if part or len(chosen) < MANY:
+    if part or len(chosen) < MIN_COUNT_BY_KIND:
         _emit_parameters(chosen, f"{counted(len(chosen), 'parameter')} of {twin.name}")
     else:
         _emit_kinds(chosen, twin)

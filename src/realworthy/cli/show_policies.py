@@ -16,8 +16,8 @@ from realworthy.policies.contract import JointLimits
 from realworthy.policies.terms import Term
 from realworthy.recordings.signals import UNITS
 
-_FEW = 4
-"""Signals up to which all are printed."""
+_MAX_PRINTED_SIGNALS = 4
+"""Signals up to which all are printed: so many fill a line."""
 
 
 def show_policy(path: str) -> object:
@@ -158,7 +158,7 @@ def _kind(term: Term) -> str:
 
 def _list(signals: tuple[str, ...]) -> str:
     """All of a few names, else the first, the last and how many."""
-    if len(signals) <= _FEW:
+    if len(signals) <= _MAX_PRINTED_SIGNALS:
         return ", ".join(signals)
     return f"{signals[0]} … {signals[-1]} ({len(signals)})"
 

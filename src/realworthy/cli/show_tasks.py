@@ -10,8 +10,8 @@ from realworthy.tasks.task import Task
 from realworthy.tasks.trial_play import check_task
 from realworthy.twins import load_twin
 
-_LONG = 160
-"""Letters of a reason, at most: names of many commands are cut."""
+_MAX_REASON_LENGTH = 160
+"""Letters of a reason: two lines of a terminal; names of many commands are cut."""
 _ROLES = ("tip", "gripper", "trunk", "feet", "home")
 
 
@@ -141,7 +141,7 @@ def _group(missing: dict[str, RealworthyError], owner: str) -> dict[str, list[st
         reason = " ".join(error.problem.split())
         reason = reason.removeprefix(f"Task '{name}' does not fit {owner}: ")
         reason = re.sub(f"^{re.escape(owner)} ", "it ", reason, flags=re.IGNORECASE)
-        if len(reason) > _LONG:
-            reason = reason[:_LONG].rpartition(" ")[0] + " …"
+        if len(reason) > _MAX_REASON_LENGTH:
+            reason = reason[:_MAX_REASON_LENGTH].rpartition(" ")[0] + " …"
         found.setdefault(reason, []).append(name)
     return found

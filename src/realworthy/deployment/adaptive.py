@@ -24,9 +24,9 @@ from realworthy.errors import RealworthyError
 from realworthy.robots import State
 
 Floats = NDArray[np.float64]
-_FASTEST = 1.0
-"""ω T at most: a reference that a loop of period T can still follow, six samples per
-turn of its phase."""
+_MAX_REFERENCE_PHASE = 1.0
+"""ω T of the reference model: at 1 a loop of period T has 2π, six, samples per turn of
+its phase."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -153,7 +153,7 @@ def check_adaptive(
         if not inertia > 0:
             raise RealworthyError(f"The inertia of '{name}' is {inertia:g} kg·m².")
         frequency = float(np.sqrt(drives.kp[k] / inertia))
-        if frequency * period > _FASTEST:
+        if frequency * period > _MAX_REFERENCE_PHASE:
             raise RealworthyError(
                 f"'{name}' moves at up to {frequency:.3g} rad/s, too fast for a loop "
                 f"of {1 / period:.3g} Hz to learn from.",

@@ -28,8 +28,9 @@ _APPROACH_SPEED = 0.5
 """[rad/s] at most on the way to the first row."""
 _SETTLE = 0.5
 """[s] of rest before the first row."""
-_CLOSE = 1e-3
-"""[rad] from the first row that need no way to it."""
+_START_TOLERANCE = 1e-3
+"""[rad] from the first row within which no approach is needed: an encoder of 4096 steps
+resolves 1.5e-3."""
 _ASTRAY_SERVO, _ASTRAY = 0.5, 1.5
 """[rad or m] that a joint may be away from its motion, of a position drive and of
 others, which a spring as soft as the twin's inertia leads: far off, a joint is stuck,
@@ -146,7 +147,7 @@ def _plan_approach(plan: Plan, begin: Floats, period: float) -> Plan:
     ends."""
     goal = plan.reference.position[0]
     far = float(np.abs(goal - begin).max())
-    seconds = 2 * far / _APPROACH_SPEED if far >= _CLOSE else 0.0
+    seconds = 2 * far / _APPROACH_SPEED if far >= _START_TOLERANCE else 0.0
     count = math.ceil(seconds / period)
     rest = math.ceil(_SETTLE / period) if count else 0
     share = np.minimum(np.arange(1, count + rest + 1) / max(count, 1), 1.0)

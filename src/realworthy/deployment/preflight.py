@@ -23,8 +23,9 @@ _RATE_SHARE = 0.9
 """Of the control rate at which new states must come."""
 _CLOCK_SHARE = 0.02
 """By which the robot's clock may go faster or slower than ours."""
-_ALIKE = 0.5
-"""Correlation from which a joint answers a wiggle."""
+_MIN_RESPONSE_CORRELATION = 0.5
+"""Correlation of a joint's motion with its wiggle from which it answers: below it, less
+than a quarter (0.5²) of the motion's variance is explained by the command."""
 _PART = 0.15
 """Share of a wiggle that a joint must make to have answered it."""
 
@@ -207,12 +208,14 @@ def _judge(
     alike, part = _compare(answer)
     strength = np.abs(alike) * (np.abs(part) if drives.kind == "position" else 1.0)
     is_servo = drives.kind in ("position", "velocity")
-    answers = abs(alike[own]) >= _ALIKE and (not is_servo or abs(part[own]) >= _PART)
+    answers = abs(alike[own]) >= _MIN_RESPONSE_CORRELATION and (
+        not is_servo or abs(part[own]) >= _PART
+    )
     if answers and alike[own] < 0:
         return PreflightCheck(name, False, f"{joints[own]} turns the other way round")
     other = int(np.argmax(strength))
     enough = not is_servo or abs(part[other]) >= _PART
-    foreign = other != own and abs(alike[other]) >= _ALIKE and enough
+    foreign = other != own and abs(alike[other]) >= _MIN_RESPONSE_CORRELATION and enough
     if foreign and (not answers or (is_servo and strength[other] > 2 * strength[own])):
         return PreflightCheck(
             name, False, f"it moves {joints[other]}, not {joints[own]}"

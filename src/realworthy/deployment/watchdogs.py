@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 _ROWS = 3
 _SLACK = 0.05
 """[rad] by which a robot that rested outside its range may sag when it is led back."""
-_FAR = 0.5
+_MAX_RETURN_DISTANCE = 0.5
 """[rad or m] outside its range from which no robot is led back: a hanging link may rest
 a little beyond a soft limit, an encoder with a wrong zero or a damaged number does so
 by more."""
@@ -155,7 +155,7 @@ class Watchdogs:
         limits, q = self.limits, state.position[self._places]
         outside = np.maximum(limits.lower - q, q - limits.upper)
         i = int(np.argmax(outside)) if len(outside) else 0
-        if not len(outside) or outside[i] <= _FAR:
+        if not len(outside) or outside[i] <= _MAX_RETURN_DISTANCE:
             return FINE
         joint = limits.joints[i]
         reason = (

@@ -22,8 +22,8 @@ _LOOK = 0.2
 _THROUGH = 0.05
 """Share of the robot's size: how deep a pose is that no encoder's offset explains,
 since those are believed to within 0.05 rad."""
-_SOME = 3
-"""Poses that say so: one may be a slip of an encoder."""
+_MIN_POSES_BELOW_GROUND = 3
+"""Poses below the ground that are evidence: one or two may be slips of an encoder."""
 
 THROUGH_FLOOR = (
     "Recorded poses lie deep in the floor of the model: it is not where the robot's "
@@ -67,7 +67,7 @@ def find_low_ground(
             names.append(track.recording.name)
         lowest = min(lowest, find_lowest(track.bound, joints, poses).min())
         deepest, count = max(deepest, depth.max()), count + through
-    if count < _SOME:
+    if count < _MIN_POSES_BELOW_GROUND:
         return None
     return LowGround(float(lowest), float(deepest), tuple(names))
 
@@ -76,7 +76,7 @@ def goes_through_floor(track: Track, joints: Sequence[str]) -> bool:
     """Whether poses of one recording lie deep in the model's floor."""
     if track.base is not None or track.hangs or not has_ground(track.bound):
         return False
-    return _count_through(track, _look(track, joints)[1]) >= _SOME
+    return _count_through(track, _look(track, joints)[1]) >= _MIN_POSES_BELOW_GROUND
 
 
 def _look(track: Track, joints: Sequence[str]) -> tuple[Floats, Floats]:

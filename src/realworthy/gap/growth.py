@@ -23,16 +23,18 @@ GrowthKind = Literal[
 
 VISIBLE = 1.3
 """Gap over noise floor from which a horizon tells of more than noise."""
-CLEAR = 2.0
-"""Gap over noise floor that noise cannot reach, even where few horizons do."""
-FEWEST = 4
-"""Horizons above the floor that a growth needs."""
+MIN_GAP_OVER_NOISE = 2.0
+"""Gap over noise floor that noise alone does not reach: the rms of as few as ten
+samples stays below 1 + 3/√(2·10) = 1.7, three standard errors."""
+MIN_HORIZONS = 4
+"""Horizons above the noise floor: two free numbers of a shape, and two to check it."""
 AGREEING = 0.5
 """Share of resampled curves that must be of the same kind, else it is mixed."""
 _SPREAD = 0.03
 """Standard deviation of log gap, at least: no curve is known better."""
-_NEAR = 0.15
-"""How far an exponent may be from 1 or 2 and still count as it."""
+_EXPONENT_TOLERANCE = 0.15
+"""Distance of an exponent from 1 or 2 within which it counts as it: less than half of
+what separates the two, so that 1.15 … 1.85 is `mixed`."""
 _STEP = 0.03
 """Between the logarithms of two rates that are tried."""
 _RESAMPLE_COUNT = 300
@@ -78,8 +80,8 @@ def classify_growth(
     horizons, errors, noise = _check(times, gap, floor)
     curve = errors if errors.ndim == 1 else np.sqrt(np.mean(errors**2, axis=0))
     seen = np.isfinite(curve) & (curve > VISIBLE * noise) & (curve > 0)
-    if np.count_nonzero(seen) < FEWEST:
-        is_clear = bool((curve[seen] > CLEAR * noise[seen]).any())
+    if np.count_nonzero(seen) < MIN_HORIZONS:
+        is_clear = bool((curve[seen] > MIN_GAP_OVER_NOISE * noise[seen]).any())
         return Growth(kind="mixed" if is_clear else "noise_floor")
     t, visible = horizons[seen], 1 - (noise[seen] / curve[seen]) ** 2
     shapes, weights = _list_shapes(tuple(t)), visible**2
@@ -94,7 +96,7 @@ def classify_growth(
     shape = shapes[best]
     alike = [shapes[other] for other in others if shapes[other].kind == shape.kind]
     kind = shape.kind if len(alike) >= AGREEING * len(others) else "mixed"
-    kept = t <= (math.inf if shape.end is None else max(shape.end, t[FEWEST - 2]))
+    kept = t <= (math.inf if shape.end is None else max(shape.end, t[MIN_HORIZONS - 2]))
     slopes = _fit_slopes(t[kept], np.vstack([logs, drawn])[:, kept], weights[kept])
     count = len(logs) if errors.ndim == 1 else max(len(errors), 2)
     interval = compute_limits(slopes, level=level, count=count)
@@ -136,7 +138,7 @@ def _list_shapes(times: tuple[float, ...]) -> list[_Shape]:
         _Shape("saturated", 0 * log, 1),
     ]
     exponents = np.linspace(-1, 4, 101)
-    others = exponents[np.abs(exponents[:, None] - [1, 2]).min(1) > _NEAR]
+    others = exponents[np.abs(exponents[:, None] - [1, 2]).min(1) > _EXPONENT_TOLERANCE]
     shapes += [_Shape("mixed", p * log, 2) for p in others]
     for end in np.geomspace(max(t[1], 0.02 * last), 2 * last, 40):
         ends = None if end > last else float(end)

@@ -27,8 +27,9 @@ of the range, as in the methods' replay experiments."""
 _LEAST_RANGE = 50.0
 """Times its noise that the range of a joint counts at least, so that a tenth of it is
 five standard deviations: a joint at rest then never counts as far off by noise."""
-_ALIKE = 0.01
-"""Share of its range up to which commands are the same: rounding in a log."""
+_COMMAND_TOLERANCE = 0.01
+"""Largest difference of two repeats' commands as a share of their range: rounding in a
+log stays far below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,7 @@ def _is_alike(first: RecordingGap, other: RecordingGap) -> bool:
         mine = first.track.recording.signals[name]
         rows = min(len(mine), len(theirs[name]))
         off = np.abs(mine[:rows] - theirs[name][:rows])
-        if float(np.nanmax(off)) > _ALIKE * max(float(np.ptp(mine)), 1e-12):
+        if float(np.nanmax(off)) > _COMMAND_TOLERANCE * max(float(np.ptp(mine)), 1e-12):
             return False
     return True
 

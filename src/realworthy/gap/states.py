@@ -11,8 +11,9 @@ from realworthy.simulators.replay import Track
 Floats = NDArray[np.float64]
 _SPAN = 0.05
 """[s] over which positions are smoothed to differentiate them."""
-_NEARER = 0.25
-"""Share of the squared distance of recorded velocities that slopes may explain."""
+_MAX_SHARE_EXPLAINED_BY_SLOPES = 0.25
+"""Share of the mean squared difference between recorded velocities and slopes that the
+slopes' own error may account for; at a quarter, their rms error is half of it."""
 _EXACT = 5e-5
 """[rad or m] of noise below which velocities are exact, as a simulator writes them."""
 
@@ -82,7 +83,7 @@ def _is_nearer(
     own, other = (float(v) for v in noises**2)
     bias = float(np.mean((quicker - slope)[inner] ** 2)) - (other - own)
     apart = float(np.mean((recorded - slope)[inner] ** 2))
-    return own + max(0.0, bias) < _NEARER * apart
+    return own + max(0.0, bias) < _MAX_SHARE_EXPLAINED_BY_SLOPES * apart
 
 
 def _fit_cubics(

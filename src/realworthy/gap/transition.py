@@ -12,8 +12,9 @@ from realworthy.simulators.replay import Replayer, Track
 
 Floats = NDArray[np.float64]
 START_COUNT = 256
-LONGEST = 2.0
-"""[s] horizon up to which the gap is followed."""
+MAX_HORIZON = 2.0
+"""[s] horizon up to which the gap is followed; longer ones leave few of them in a
+recording of some seconds."""
 _KICKED_EVERY = 4
 _STILL = 1e-9
 """[rad, rad/s] below any encoder: what filters leave of a joint that stands still."""
@@ -50,7 +51,7 @@ def measure_transition(
 ) -> Transition:
     """Predicts from up to 256 rows, one row and up to two seconds ahead."""
     rate, row_count = track.recording.rate, len(track.rows)
-    longest = max(1, min(round(LONGEST * rate), row_count // 2))
+    longest = max(1, min(round(MAX_HORIZON * rate), row_count // 2))
     steps = _horizon_rows(longest)
     last = row_count - 1 - longest
     starts = np.unique(np.linspace(0, max(last, 0), START_COUNT).astype(np.intp))

@@ -27,13 +27,14 @@ _STEPS = 5
 """Of a side of a box from the twin's number to where 5 % of the worlds lie beyond."""
 _BEYOND = 3.0
 """Times as far as that a side may go."""
-_FEWEST = 10
-"""Episodes by which a side is judged at least."""
+_MIN_EPISODES_PER_SIDE = 10
+"""Episodes by which an end of a range is judged: with ten, a success of one half is
+known to ±0.16 (one standard error)."""
 _LEAP = 0.15
 """Of all that is asked for, by which worlds grow at once."""
 
 
-class Growth(ABC):
+class WorldGrowth(ABC):
     """Worlds differ as `now` says; kept in checkpoints as plain data."""
 
     now: Randomization
@@ -66,7 +67,7 @@ class Growth(ABC):
         """Goes on from `state_dict`."""
 
 
-class AtOnce(Growth):
+class AtOnce(WorldGrowth):
     """As different as asked, from the start."""
 
     def __init__(self, wanted: Randomization) -> None:
@@ -76,7 +77,7 @@ class AtOnce(Growth):
         return False
 
 
-class ByTime(Growth):
+class ByTime(WorldGrowth):
     """From a tenth as different on, all of it after so many steps."""
 
     def __init__(self, wanted: Randomization, steps: int) -> None:
@@ -105,7 +106,7 @@ class ByTime(Growth):
         self.now = ease(self._wanted, self._factor)
 
 
-class ByEpisodes(Growth):
+class ByEpisodes(WorldGrowth):
     """As something that is told of episodes has it, from the next update on."""
 
     _judge: Curriculum | AutomaticRandomization
@@ -175,7 +176,7 @@ class Automatic(ByEpisodes):
         self._wanted = wanted
         settings = AutomaticSettings()
         each = settings.boundary_share * world_count / (2 * len(steps))
-        settings.episode_count = max(_FEWEST, round(each))
+        settings.episode_count = max(_MIN_EPISODES_PER_SIDE, round(each))
         self.box = self._judge = AutomaticRandomization(
             wanted.belief.space, steps, limits=limits, settings=settings
         )
@@ -206,7 +207,7 @@ class Automatic(ByEpisodes):
         return {"ends": self._practised.ends.tolist()}
 
 
-def choose_growth(settings: TrainSettings, wanted: Randomization) -> Growth:
+def choose_growth(settings: TrainSettings, wanted: Randomization) -> WorldGrowth:
     """As the settings of a run ask."""
     if settings.grow is Grow.SUCCESS:
         return BySuccess(wanted, settings.world_count)

@@ -66,7 +66,7 @@ class ImageEncoder(nn.Module):
         return self.layers(x.reshape(-1, *shape))
 
 
-class Encoders(nn.Module):
+class ImageEncoders(nn.Module):
     """(…, vector and images) → (…, width): a vector beside encoded images."""
 
     def __init__(self, vector_width: int, encoders: Sequence[ImageEncoder]) -> None:

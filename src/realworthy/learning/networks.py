@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from realworthy.learning.gaussian import Gaussian
-from realworthy.learning.images import Encoders, ImageEncoder, ImageShape
+from realworthy.learning.images import ImageEncoder, ImageEncoders, ImageShape
 from realworthy.learning.normaliser import Normaliser
 from realworthy.learning.recurrent import Episodes, RecurrentKind, Unit
 
@@ -128,7 +128,7 @@ class RecurrentNetwork(Network):
 class SeeingNetwork(Network):
     """A vector and images, encoded, before another network."""
 
-    def __init__(self, encoders: Encoders, body: Network) -> None:
+    def __init__(self, encoders: ImageEncoders, body: Network) -> None:
         super().__init__()
         self.encoders = encoders
         self.body = body
@@ -217,7 +217,7 @@ def build_network(
         )
         for image in images
     ]
-    seen = Encoders(input_width, encoders)
+    seen = ImageEncoders(input_width, encoders)
     input_width += len(images) * image_width
     unit = None
     if recurrent is not None:

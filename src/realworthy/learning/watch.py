@@ -1,8 +1,8 @@
 """Signs in a policy gradient's own numbers that something is set wrong."""
 
-_WIDE = 3.0
+_MAX_STD_GROWTH = 3.0
 """Times its start that the standard deviation of actions may grow to."""
-_LONG = 100
+_MAX_UPDATES_AT_BOUND = 100
 """Updates for which the step size may stay at an end of its range."""
 
 
@@ -25,12 +25,12 @@ class Watch:
     def warnings(self) -> tuple[str, ...]:
         """What a user should know in the end."""
         found = []
-        if self._longest > _LONG:
+        if self._longest > _MAX_UPDATES_AT_BOUND:
             found.append(
                 f"The step size stayed at an end of its range for {self._longest} "
                 "updates: kl_target does not fit, or nothing is left to learn."
             )
-        if self._widest > _WIDE * self._std:
+        if self._widest > _MAX_STD_GROWTH * self._std:
             found.append(
                 f"The standard deviation of actions grew from {self._std:g} to "
                 f"{self._widest:.3g}, beyond what has an effect: a smaller "

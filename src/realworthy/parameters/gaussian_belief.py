@@ -13,7 +13,7 @@ from realworthy.parameters.space import ParameterSpace
 
 Floats = NDArray[np.float64]
 _TRIES = 32
-_MANY = 20_000
+_MOMENT_DRAWS = 20_000
 """Draws that tell the moments of a Gaussian which is cut."""
 
 
@@ -120,7 +120,9 @@ class GaussianBelief(Belief):
         """log of the share of the uncut Gaussian that lies within the bounds."""
         if not self._may_leave_bounds:
             return 0.0
-        normal = Draws(0, "gaussian mass").normal(np.arange(_MANY), len(self.space))
+        normal = Draws(0, "gaussian mass").normal(
+            np.arange(_MOMENT_DRAWS), len(self.space)
+        )
         inside = self.space.contains(self._from_normal(normal)).mean()
         if inside < 1e-3:
             raise BadBelief(
@@ -133,7 +135,7 @@ class GaussianBelief(Belief):
     def _moments(self) -> tuple[Floats, Floats]:
         if self._may_leave_bounds:
             draws = np.random.Generator(np.random.Philox(0))  # of no world: numpy's do
-            e = self.quantile(draws.random((_MANY, self.width)))
+            e = self.quantile(draws.random((_MOMENT_DRAWS, self.width)))
             return e.mean(0), e.std(0)
         nodes, weights = np.polynomial.hermite_e.hermegauss(48)
         weights = weights / weights.sum()

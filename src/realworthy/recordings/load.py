@@ -20,8 +20,9 @@ from realworthy.recordings.sidecar import (
 )
 from realworthy.recordings.suspicions import check_units as raise_on_wrong_units
 
-FEW = 2000
-"""Files in a folder up to which its layout is guessed; a home folder has more."""
+MAX_GUESSED_FILES = 2000
+"""Files in a folder up to which its layout is guessed: a home folder has more, and is
+not searched through."""
 
 
 def load_recording(
@@ -188,7 +189,10 @@ def _check_limit(path: Path, names: list[str], limit: int | None) -> None:
 
 
 def _foreign_hint(path: Path) -> str:
-    if path.exists() and len(list(islice(path.rglob("*"), FEW))) < FEW:
+    if (
+        path.exists()
+        and len(list(islice(path.rglob("*"), MAX_GUESSED_FILES))) < MAX_GUESSED_FILES
+    ):
         fits = [name for name, importer in IMPORTERS.items() if importer.find(path)]
         if fits:
             return f"This looks like {fits[0]}: try --importer {fits[0]}"

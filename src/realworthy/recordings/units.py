@@ -15,10 +15,11 @@ from realworthy.recordings.sidecar import SignalSource
 from realworthy.recordings.signals import is_held
 
 DEGREE = float(np.pi / 180)
-CLOSE = 0.05
+RATIO_TOLERANCE = 0.05
 """Relative distance within which a ratio counts as one of the known ones."""
-ALIKE = 0.95
-"""Correlation from which two signals count as the same motion."""
+MIN_CORRELATION = 0.95
+"""Correlation from which two signals count as the same motion: 90 % (0.95²) of the
+variance of one is explained by the other."""
 
 WRONG_UNITS = (
     (DEGREE, "position", "degrees", DEGREE, True),
@@ -97,7 +98,7 @@ def _find_clock(
     recording: Recording, ratios: dict[str, tuple[float, float]]
 ) -> Suspicion | None:
     period = 1.0 / recording.rate
-    clear = [ratio for ratio, alike in ratios.values() if alike > ALIKE]
+    clear = [ratio for ratio, alike in ratios.values() if alike > MIN_CORRELATION]
     for factor, unit in WRONG_CLOCKS:
         rate = recording.sidecar.rate
         by_rate = rate is not None and _is_near(rate * period, factor)
@@ -131,14 +132,14 @@ def _find_wrong(
     recording: Recording, joint: str, ratio: float, alike: float
 ) -> Suspicion | None:
     position, velocity = f"{joint}.position", f"{joint}.velocity"
-    if alike < -ALIKE and _is_near(-ratio, 1.0):
+    if alike < -MIN_CORRELATION and _is_near(-ratio, 1.0):
         return Suspicion(
             signal=velocity,
             text=f"'{velocity}' has the opposite sign of the derivative of "
             f"'{position}' (correlation {alike:.3f}); one of the two is turned round.",
             mapping={velocity: SignalSource(sign=-1)},
         )
-    if alike < ALIKE or 0.8 < ratio < 1.25:
+    if alike < MIN_CORRELATION or 0.8 < ratio < 1.25:
         return None
     evidence = (
         f"'{velocity}' is {ratio:.4g} × the derivative of '{position}' "
@@ -163,11 +164,13 @@ def _find_wrong(
 def _find_command(recording: Recording, joint: str) -> Suspicion | None:
     """Commands in degrees for a joint that answers in radians."""
     kind = recording.sidecar.command_kind
-    near = (1 / DEGREE * (1 - CLOSE), 1 / DEGREE * (1 + CLOSE))
+    near = (1 / DEGREE * (1 - RATIO_TOLERANCE), 1 / DEGREE * (1 + RATIO_TOLERANCE))
     if kind not in (None, "position") or not _follows(recording, joint, *near):
         return None
     name = f"{joint}.command"
-    certain = kind == "position" and _follows(recording, joint, *near, alike=ALIKE)
+    certain = kind == "position" and _follows(
+        recording, joint, *near, alike=MIN_CORRELATION
+    )
     return Suspicion(
         signal=name,
         text=f"'{name}' {'is' if certain else 'may be'} in degrees: it follows "
@@ -226,4 +229,4 @@ def _all_near(values: list[float], known: float) -> bool:
 
 
 def _is_near(value: float, known: float) -> bool:
-    return abs(value - known) <= CLOSE * known
+    return abs(value - known) <= RATIO_TOLERANCE * known

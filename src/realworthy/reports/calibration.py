@@ -11,7 +11,7 @@ from realworthy.identification.calibration.result import Calibration
 from realworthy.identification.solver.methods import to_words
 from realworthy.identification.validation.held_out import CalibrationOutcome
 from realworthy.parameters import GaussianBelief
-from realworthy.reports.elements.numbers import Number, PageTable, Tile
+from realworthy.reports.elements.numbers import Amount, PageTable, Tile
 from realworthy.reports.elements.page import Page, Tone, write_page
 from realworthy.reports.measure.view import GapView
 
@@ -43,7 +43,7 @@ def write_calibration(
     page = Page(
         command="calibrate",
         title=calibration.original.name,
-        subtitle=f"fitted to {Number(calibration.fitted_seconds, 's')} of "
+        subtitle=f"fitted to {Amount(calibration.fitted_seconds, 's')} of "
         f"{fitted} recording{'' if fitted == 1 else 's'} "
         f"by {to_words(calibration.method)}",
         warnings=calibration.warnings,
@@ -82,11 +82,11 @@ class CalibrationView:
         count = len(told.errors)
         note = f"{count} held-out recording{'' if count == 1 else 's'}"
         return (
-            Tile(label="before", value=Number(told.before, unit), note=note),
-            Tile(label="after", value=Number(told.after, unit), note=note),
+            Tile(label="before", value=Amount(told.before, unit), note=note),
+            Tile(label="after", value=Amount(told.after, unit), note=note),
             Tile(
                 label="reduced χ²",
-                value=Number(told.reduced_chi2),
+                value=Amount(told.reduced_chi2),
                 note="1 where noise explains what is left",
             ),
         )
@@ -95,8 +95,8 @@ class CalibrationView:
     def parameters(self) -> PageTable:
         rows = []
         for e in self.calibration.estimates:
-            mean = Number(e.mean, e.unit, e.sd)
-            before, sd = Number(e.before, e.unit), Number(e.sd, e.unit)
+            mean = Amount(e.mean, e.unit, e.sd)
+            before, sd = Amount(e.before, e.unit), Amount(e.sd, e.unit)
             rows.append((e.name, before, mean, sd, e.to_words()))
         return PageTable(
             caption="What the recordings say of each number",
@@ -121,7 +121,11 @@ class CalibrationView:
             else "Replay error of recordings that were not fitted",
             columns=("recording", "before", "after"),
             rows=tuple(
-                (e.recording, Number(e.before, unit), Number(e.after, unit))
+                (
+                    e.recording,
+                    Amount(e.before, unit),
+                    Amount(e.after, unit),
+                )
                 for e in self.calibration.errors
             ),
         )

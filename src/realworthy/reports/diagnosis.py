@@ -5,7 +5,13 @@ from functools import cached_property
 from pathlib import Path
 
 from realworthy.diagnosis.diagnosis import Cause, Diagnosis, Verdict
-from realworthy.reports.elements.numbers import Number, PageTable, Percent, Span, Tile
+from realworthy.reports.elements.numbers import (
+    Amount,
+    PageTable,
+    Percent,
+    Span,
+    Tile,
+)
 from realworthy.reports.elements.page import Page, Tone, write_page
 from realworthy.reports.elements.wording import (
     describe_alternative,
@@ -78,8 +84,8 @@ class CauseCard:
             rows=tuple(
                 (
                     estimate.name,
-                    Number(estimate.nominal, estimate.unit),
-                    Number(estimate.value, estimate.unit),
+                    Amount(estimate.nominal, estimate.unit),
+                    Amount(estimate.value, estimate.unit),
                     Span(*estimate.interval, estimate.unit),
                 )
                 for estimate in self.cause.estimates
@@ -87,14 +93,14 @@ class CauseCard:
         )
 
     @property
-    def task_loss(self) -> tuple[str, Number | Percent, Span] | None:
+    def task_loss(self) -> tuple[str, Amount | Percent, Span] | None:
         """Of which measure, how much, and between which ends (95 %)."""
         loss = self.cause.task_loss
         if loss is None:
             return None
         if loss.measure == "success":
             return loss.measure, Percent(loss.mean), Span(*loss.interval, "%")
-        return loss.measure, Number(loss.mean), Span(*loss.interval)
+        return loss.measure, Amount(loss.mean), Span(*loss.interval)
 
 
 @dataclass(frozen=True)
@@ -174,14 +180,14 @@ class DiagnosisView:
             tiles.append(
                 Tile(
                     label="with causes corrected",
-                    value=Number(told.after.replay.position_rmse, unit),
+                    value=Amount(told.after.replay.position_rmse, unit),
                     note="replay error, same recordings",
                 )
             )
         tiles.append(
             Tile(
                 label="sensor noise",
-                value=Number(compute_noise(told.gap), unit),
+                value=Amount(compute_noise(told.gap), unit),
                 note="root mean square over joints",
             )
         )

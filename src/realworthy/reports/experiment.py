@@ -19,7 +19,7 @@ from realworthy.identification.experiments.quantities import Quantity
 from realworthy.identification.experiments.torque_constant import average_holds
 from realworthy.recordings import Recording
 from realworthy.reports.certificate.charts import Chart
-from realworthy.reports.elements.numbers import Number, PageTable, Span, Tile
+from realworthy.reports.elements.numbers import Amount, PageTable, Span, Tile
 from realworthy.reports.elements.page import Page, write_page
 from realworthy.reports.elements.plots import LineRole, to_json
 
@@ -49,8 +49,8 @@ class ExperimentView:
             rows=tuple(
                 (
                     one.name,
-                    Number(one.value, one.unit, one.sd),
-                    Number(one.sd, one.unit),
+                    Amount(one.value, one.unit, one.sd),
+                    Amount(one.sd, one.unit),
                     Span(*one.interval, one.unit),
                 )
                 for one in self.quantities
@@ -69,12 +69,12 @@ def write_experiment(
         subtitle=f"robot {view.robot}",
         warnings=view.warnings,
         tone="attention" if view.warnings else "good",
-        verdict=f"{first.name}: {Number(first.value, first.unit, first.sd)}",
+        verdict=f"{first.name}: {Amount(first.value, first.unit, first.sd)}",
         summary=f"With 95 % it lies in {Span(*first.interval, first.unit)}.",
         tiles=tuple(
             Tile(
                 label=one.name,
-                value=Number(one.value, one.unit, one.sd),
+                value=Amount(one.value, one.unit, one.sd),
                 note=Span(*one.interval, one.unit),
             )
             for one in view.quantities

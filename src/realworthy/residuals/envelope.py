@@ -11,7 +11,8 @@ _SEEN = 0.995
 """Share of the training inputs that lies within the ellipsoid."""
 _SHARPNESS = 6.0
 """How fast the gate closes: 5 % is left at one and a half times the edge."""
-_LEAST = 1e-6
+_MIN_HALF_RANGE = 1e-6
+"""Of an input that never changed: keeps its division finite."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +38,9 @@ class Envelope:
         """(rows,) 1 at the edge, less inside, for (rows, inputs)."""
         xp = api.array_namespace(inputs)
         middle = constant(0.5 * (self.lower + self.upper), inputs)
-        half = constant(np.maximum(0.5 * (self.upper - self.lower), _LEAST), inputs)
+        half = constant(
+            np.maximum(0.5 * (self.upper - self.lower), _MIN_HALF_RANGE), inputs
+        )
         of_box = xp.max(xp.abs(inputs - middle) / half, axis=1)
         white = (inputs - constant(self.mean, inputs)) @ constant(
             self.whitening.T, inputs
@@ -70,7 +73,7 @@ def surround(inputs: Floats) -> Envelope:
     """The envelope of (rows, inputs); directions that never moved count as tiny."""
     mean = inputs.mean(0)
     variance, axes = np.linalg.eigh(np.atleast_2d(np.cov(inputs, rowvar=False)))
-    scale = np.sqrt(np.maximum(variance, 1e-6 * max(variance.max(), _LEAST)))
+    scale = np.sqrt(np.maximum(variance, 1e-6 * max(variance.max(), _MIN_HALF_RANGE)))
     whitening = axes.T / scale[:, None]
     lengths = np.linalg.norm((inputs - mean) @ whitening.T, axis=1)
     return Envelope(

@@ -43,8 +43,8 @@ _CRC = struct.Struct("<I")
 _STATE = struct.Struct("<BHHQId")
 _COMMAND = struct.Struct("<H")
 _MODES = (Mode.DAMP, Mode.RUN, Mode.STOPPED)
-LARGEST = 60_000
-"""Bytes of a packet, at most."""
+MAX_PACKET_BYTES = 60_000
+"""Bytes: UDP over IPv4 carries 65,507 (65,535 − 20 − 8)."""
 _MOST_SIGNALS = 1024
 """Joints, commands or other signals of a robot; a description with more is refused. A
 state of so many joints still fits a packet."""
@@ -145,7 +145,7 @@ def encode(packet: Packet, key: bytes | None = None) -> bytes:
 def decode(data: bytes, key: bytes | None = None) -> Packet | Flaw:
     """What bytes from the wire say, or what is wrong with them."""
     least = _HEADER.size + _CRC.size + (0 if key is None else TAG)
-    if not least <= len(data) <= LARGEST:
+    if not least <= len(data) <= MAX_PACKET_BYTES:
         return Flaw.SIZE
     magic, version, kind, size, session, sequence, *times = _HEADER.unpack_from(data)
     if magic != _MAGIC:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from realworthy.errors import RealworthyError
 from realworthy.robots.link import PacketLink
-from realworthy.robots.packets import LARGEST
+from realworthy.robots.packets import MAX_PACKET_BYTES
 
 _UNSENDABLE = (OSError, TypeError)
 
@@ -69,7 +69,7 @@ class UdpLink(PacketLink):
         try:
             if timeout > 0 and not select.select([self._socket], [], [], timeout)[0]:
                 return None
-            return self._socket.recvfrom(LARGEST + 1, socket.MSG_DONTWAIT)
+            return self._socket.recvfrom(MAX_PACKET_BYTES + 1, socket.MSG_DONTWAIT)
         except (OSError, ValueError):  # nothing there, refused by the peer, closed
             return None
 

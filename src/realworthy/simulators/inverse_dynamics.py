@@ -12,8 +12,9 @@ from realworthy.twins.layout import Layout
 
 Floats = NDArray[np.float64]
 _ROWS = 4000
-_SELDOM = 16
-"""Rows after which inertias and slopes are computed anew; they change slowly."""
+_ROWS_PER_LINEARISATION = 16
+"""Rows after which inertias and slopes are computed anew: they depend on the pose
+alone, which changes slowly against the rate of a log."""
 _NUDGE = 1e-4
 """[rad or m] over which a slope is taken."""
 
@@ -62,7 +63,7 @@ def joint_loads(
     shape = (len(rows), len(dofs))
     needed, slope, inertia = np.empty(shape), np.empty(shape), np.empty(shape)
     for k in range(len(rows)):
-        if k % _SELDOM == 0:
+        if k % _ROWS_PER_LINEARISATION == 0:
             data.qpos[qpos], data.qvel[:], data.qacc[:] = position[k], 0.0, 0.0
             still = invert()
             for i, (place, dof) in enumerate(places):

@@ -19,8 +19,8 @@ _BANDWIDTH = 2 * np.pi * 2.0
 """[rad/s] with which a torque drive is led back to its motion; bears delays."""
 _DAMPING = 0.7
 """Share of critical damping."""
-_SMALL = 1e-3
-"""Command and speed with which a drive's law is read off."""
+_DIFFERENCE_STEP = 1e-3
+"""Command and speed with which a drive's law is read off, small against its limits."""
 
 
 def plan_motion(bound: BoundTwin, reference: Reference) -> Plan:
@@ -119,8 +119,8 @@ def _read_drive(layout: Layout, command: CommandLine) -> tuple[float, float]:
         return float(data.qfrc_actuator[dof])
 
     still = push(0.0, 0.0)
-    per_command = (push(_SMALL, 0.0) - still) / _SMALL
-    per_speed = (push(0.0, _SMALL) - still) / _SMALL
+    per_command = (push(_DIFFERENCE_STEP, 0.0) - still) / _DIFFERENCE_STEP
+    per_speed = (push(0.0, _DIFFERENCE_STEP) - still) / _DIFFERENCE_STEP
     if per_command == 0:
         raise RealworthyError(f"The command of joint '{command.joint}' moves nothing.")
     return 1 / per_command, -per_speed / per_command

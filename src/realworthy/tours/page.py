@@ -7,7 +7,7 @@ from pathlib import Path
 from realworthy.gap import measure
 from realworthy.recordings import load_recording
 from realworthy.reports.elements.numbers import (
-    Number,
+    Amount,
     PageTable,
     Percent,
     Span,
@@ -99,14 +99,14 @@ class TourView:
 
     def _make_row(
         self, each: PolicyResult
-    ) -> tuple[str | Number | Percent | Span, ...]:
+    ) -> tuple[str | Amount | Percent | Span, ...]:
         trials = "not tried" if each.trials is None else each.trials.summary
         return (
             _WORDS[each.way],
             Percent(each.simulated),
             Percent(each.real.mean),
             Span(each.real.lower, each.real.upper, "%"),
-            Number(100 * each.gap),
+            Amount(100 * each.gap),
             str(each.certificate.verdict),
             Percent(each.certificate.success.lower),
             trials,
@@ -120,10 +120,10 @@ class TourView:
             rows=tuple(
                 (
                     one.name,
-                    Number(one.nominal),
-                    Number(one.mean, sd=one.sd),
-                    Number(one.sd),
-                    Number(one.truth, sd=one.sd),
+                    Amount(one.nominal),
+                    Amount(one.mean, sd=one.sd),
+                    Amount(one.sd),
+                    Amount(one.truth, sd=one.sd),
                     one.unit or "1",
                 )
                 for one in self.tour.estimates
@@ -145,8 +145,8 @@ class TourView:
         tour = self.tour
         return (
             "On held-out motions the nominal model was off by "
-            f"{Number(tour.gap_before, tour.unit)}, the "
-            f"calibrated twin by {Number(tour.gap_after, tour.unit)}."
+            f"{Amount(tour.gap_before, tour.unit)}, the "
+            f"calibrated twin by {Amount(tour.gap_after, tour.unit)}."
         )
 
     @property
@@ -155,7 +155,7 @@ class TourView:
         said = f"{self.short_gap} These motions are {names}."
         if tour.gap_again is None:
             return said
-        off = Number(tour.gap_again, tour.unit)
+        off = Amount(tour.gap_again, tour.unit)
         return (
             f"{said} In trials of its own policy the calibrated twin is off by {off} "
             "0.5 s ahead."
@@ -176,7 +176,11 @@ class TourView:
             caption="Time at which each step ended; some steps ran in parallel",
             columns=("step", "after", "processor time"),
             rows=tuple(
-                (name, Number(seconds, "s"), Number(self.tour.processor[name], "s"))
+                (
+                    name,
+                    Amount(seconds, "s"),
+                    Amount(self.tour.processor[name], "s"),
+                )
                 for name, seconds in self.tour.seconds.items()
             ),
         )

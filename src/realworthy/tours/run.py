@@ -49,11 +49,11 @@ from realworthy.tours.trials import RealTrials, WireTrials, wait_for
 from realworthy.tours.ways import Way, train_way
 from realworthy.twins import load_twin, save_twin
 
-_LEAST = 1.0
-"""[s] of a recording that is worth fitting."""
+_MIN_SECONDS_TO_FIT = 1.0
+"""[s] of a recording that is worth fitting; a stopped one may be shorter."""
 _MOTION = 8.0
 """[s] of the motion that is designed."""
-_SHORT = 3.0
+_UNSEEN_SECONDS = 3.0
 """[s] of the recordings by which the twin is measured."""
 _GLANCE, _PATIENCE = 2.0, 20.0
 """[s] of each that are diagnosed, whose time goes with their length, and [s] after
@@ -235,7 +235,7 @@ class _Story:
     def meet(self) -> tuple[list[Recording], list[Recording]]:
         """Recordings to fit, and others by which the twin is measured."""
         recordings = self._record("first", count=3, seconds=self.robot.recorded)
-        unseen = self._record("unseen", count=2, seconds=_SHORT, first=7)
+        unseen = self._record("unseen", count=2, seconds=_UNSEEN_SECONDS, first=7)
         self._measure(unseen)
         return recordings, unseen
 
@@ -297,7 +297,7 @@ class _Story:
         if done.reason:
             said += f" The guard ended it: {done.reason}."
         self.tell("excite", said)
-        return [done.recording] if lasted >= _LEAST else []
+        return [done.recording] if lasted >= _MIN_SECONDS_TO_FIT else []
 
     def calibrate(self, recordings: list[Recording], unseen: list[Recording]) -> None:
         """The twin, from these and a motion that is designed for it."""

@@ -17,7 +17,7 @@ from realworthy.twins.signal_sensors import add_sensors
 from realworthy.twins.sources import compile_spec
 from realworthy.twins.space import find_parameter, writer_of
 from realworthy.twins.twin import Twin, check_told
-from realworthy.twins.writers import WRITERS, Edit, Fields, Rows
+from realworthy.twins.writers import WRITERS, Fields, ModelEdit, Rows
 from realworthy.twins.writers.laws import is_explicit
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ _OPERATIONS = (Operation.SET, Operation.SCALE, Operation.ADD)
 class _Line:
     """One step of writing a sample: which columns of e go through which edit."""
 
-    edit: Edit
+    edit: ModelEdit
     columns: NDArray[np.intp]
     """Column of e for each component; −1 where a component is not in the space."""
     operation: Operation

@@ -11,7 +11,7 @@ from realworthy.twins.sources import compile_spec
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
 _ROTOR = 1e-4
 """[kg·m²] given to a motor without armature, which would otherwise have no inertia."""
-_HARD = np.array([0.99, 0.99, 0.001, 0.5, 2.0])
+_PLAY_SOLIMP = np.array([0.99, 0.99, 0.001, 0.5, 2.0])
 """solimp of the ends of a play: harder rings against a spring, softer yields to it."""
 _EVERYTHING, _OTHERWISE_UNTOUCHED = 0xFFFF, 0x8000
 """Bits of `contype` and `conaffinity`."""
@@ -46,7 +46,7 @@ def add_backlash(spec: mujoco.MjSpec, joint: str, width: float) -> str:
         half = np.rad2deg(width / 2) if in_degrees else width / 2
         play.range = [-half, half]
         play.solref_limit = [2 * spec.option.timestep, 1.0]
-        play.solimp_limit = _HARD
+        play.solimp_limit = _PLAY_SOLIMP
     return play.name
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.actuators import ControllerDuty, MotorDc
-from realworthy.actuators.bench import Bench, simulate_bench
+from realworthy.actuators.bench import BenchLoad, simulate_bench
 from realworthy.actuators.law import build_law
 from realworthy.identification.calibration.duty_servos import (
     close_servo_loops,
@@ -71,7 +71,7 @@ def test_each_recording_is_replayed_with_its_own_gain_and_switched_off_when_it_w
     on = np.repeat(TIME < 0.75, per_row)[:steps, None]
     trace = simulate_bench(
         law,
-        Bench(mass=0.49, length=0.1, inertia=1e-6),
+        BenchLoad(mass=0.49, length=0.1, inertia=1e-6),
         np.repeat(goals, 2, axis=1),
         position=0.3,
         parameters={

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from realworthy.actuators import MotorDc
-from realworthy.actuators.bench import Bench, simulate_bench
+from realworthy.actuators.bench import BenchLoad, simulate_bench
 from realworthy.actuators.law import build_law
 from realworthy.identification.calibration.duty_servos import close_servo_loops
 from realworthy.identification.calibration.servo_forms import (
@@ -51,7 +51,7 @@ def record(saturation_current: float | None) -> list[Recording]:
     goals = np.repeat(goal, SUBSTEPS)[:, None, None]
     trace = simulate_bench(
         law,
-        Bench(mass=0.49, length=0.1, inertia=1e-6),
+        BenchLoad(mass=0.49, length=0.1, inertia=1e-6),
         np.repeat(goals, len(GAINS), axis=1),
         parameters={
             "duty_gain": np.array(GAINS),

@@ -4,7 +4,7 @@ import numpy as np
 
 from realworthy.actuators import (
     Actuator,
-    Bench,
+    BenchLoad,
     ControllerPosition,
     FrictionM4,
     build_law,
@@ -15,7 +15,7 @@ from realworthy.identification.networks import DriveRun
 TIMESTEP = 0.002
 ROWS = 2
 """Timesteps from row to row."""
-BENCH = Bench(mass=0.5, length=0.25, inertia=0.005)
+BENCH = BenchLoad(mass=0.5, length=0.25, inertia=0.005)
 HIDDEN = Actuator(
     joint="j",
     controller=ControllerPosition(kp=20.0, kd=0.5),

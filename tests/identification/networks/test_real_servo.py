@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from realworthy.actuators import Actuator, Bench, MotorDc, load_servo
+from realworthy.actuators import Actuator, BenchLoad, MotorDc, load_servo
 from realworthy.identification.networks import (
     DriveRun,
     NetworkSettings,
@@ -39,14 +39,14 @@ TIMESTEP = 0.0025
 GAIN = "duty_gain"
 
 
-def published(data_folder: Path, model: str) -> tuple[Actuator, Bench]:
+def published(data_folder: Path, model: str) -> tuple[Actuator, BenchLoad]:
     friction, _, saturates = model.partition(" ")
     folder = data_folder / "bam_servos/published_parameters_2026-07"
     file = folder / f"xl330_{friction}.json"
     zero = json.loads(file.read_text())["q_offset"]
     drive = load_servo(file, joint="arm", kp=200, supply_voltage=7.4)
     drive = saturate(drive) if saturates else drive
-    return drive, Bench(mass=0.49, length=0.1, zero=zero)
+    return drive, BenchLoad(mass=0.49, length=0.1, zero=zero)
 
 
 def saturate(drive: Actuator) -> Actuator:

@@ -8,7 +8,7 @@ from realworthy.errors import RealworthyError
 from realworthy.tasks.classic.acrobot import AcrobotSwingUp
 from realworthy.tasks.classic.cartpole import CartpoleSwingUp
 from realworthy.tasks.classic.pendulum import PendulumSwingUp
-from realworthy.tasks.environment.cuda_graph import Memory
+from realworthy.tasks.environment.cuda_graph import StaticBuffers
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.legged.biped import BipedVelocity
@@ -36,7 +36,7 @@ class Whole:
 
 def test_what_comes_into_a_place_is_copied_into_its_tensor():
     whole = Whole()
-    memory = Memory(whole)
+    memory = StaticBuffers(whole)
     memory.own(memory.find())
     kept = {place.name: place.tensor for place in memory.find()}
     for step in range(1, 4):
@@ -52,7 +52,7 @@ def test_what_comes_into_a_place_is_copied_into_its_tensor():
 
 def test_exchanged_places_exchange_their_values():
     whole = Whole()
-    memory = Memory(whole)
+    memory = StaticBuffers(whole)
     memory.own(memory.find())
     whole.now, whole.last = whole.last, whole.now
     memory.put_back()
@@ -62,7 +62,7 @@ def test_exchanged_places_exchange_their_values():
 
 def test_owning_again_keeps_the_first_tensor():
     whole = Whole()
-    memory = Memory(whole)
+    memory = StaticBuffers(whole)
     memory.own(memory.find())
     first = whole.now
     memory.own(memory.find())
@@ -92,15 +92,15 @@ class Hoarder(PendulumSwingUp):
 )
 def test_every_tensor_that_a_task_remembers_is_found(build):
     worlds = TaskWorlds(build(), 2)
-    found = {id(place.tensor) for place in Memory(worlds).find()}
+    found = {id(place.tensor) for place in StaticBuffers(worlds).find()}
     assert all(id(x) in found for x in worlds.task.memory().values())
-    Memory(worlds).check(worlds.task.memory())
+    StaticBuffers(worlds).check(worlds.task.memory())
 
 
 def test_a_tensor_in_a_dict_is_refused_by_name():
     worlds = TaskWorlds(Hoarder(), 2)
     with pytest.raises(RealworthyError, match="height") as caught:
-        Memory(worlds).check(worlds.task.memory())
+        StaticBuffers(worlds).check(worlds.task.memory())
     assert "recorded=False" in str(caught.value.hint)
 
 

@@ -8,7 +8,7 @@ import torch
 from realworthy.errors import RealworthyError
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.environment.worlds import TaskWorlds
-from realworthy.tasks.legged.locomotion import BaseMotion
+from realworthy.tasks.legged.locomotion import BaseState
 from realworthy.tasks.legged.quadruped import QuadrupedSettings, QuadrupedVelocity
 from realworthy.tasks.legged.terrain import KINDS, Terrain, TerrainSettings, Walkers
 from realworthy.twins import load_twin
@@ -31,11 +31,11 @@ def walkers_of(task: QuadrupedVelocity) -> Walkers:
 
 def make_motion(
     scene: Scene, velocity: tuple[float, float], position: tuple[float, float] = (0, 0)
-) -> BaseMotion:
+) -> BaseState:
     count = scene.world_count
     zeros = torch.zeros(count, 3)
     turned = torch.tensor([0.5**0.5, 0, 0, 0.5**0.5]).repeat(count, 1)  # looks along y
-    return BaseMotion(
+    return BaseState(
         position=torch.tensor([*position, 1.0]).repeat(count, 1),
         orientation=turned,
         velocity=torch.tensor([*velocity, 0.0]).repeat(count, 1),

@@ -5,7 +5,7 @@ import torch
 
 from realworthy.simulators import MujocoCpu
 from realworthy.tasks.environment.scene import Scene
-from realworthy.tasks.legged.locomotion import BaseMotion, Feet
+from realworthy.tasks.legged.locomotion import BaseState, Feet
 from realworthy.tasks.legged.walking import WalkTally
 from realworthy.twins import load_twin
 
@@ -19,7 +19,7 @@ def test_errors_slip_and_travel_are_what_the_hand_adds_up() -> None:
     # world 0: 0.6 m/s ahead, turning 0.2; asked 1.0 ahead, 0.3 left, 0; world 1 stands
     velocity = torch.tensor([[0.6, 0.0, 0.1], [0.0, 0.0, 0.0]])
     turning = torch.tensor([[0.0, 0.0, 0.2], [0.0, 0.0, 0.0]])
-    motion = BaseMotion(
+    motion = BaseState(
         position=torch.zeros(2, 3),
         orientation=torch.tensor([[1.0, 0, 0, 0]] * 2),
         velocity=velocity,
@@ -62,7 +62,7 @@ def test_a_world_that_diverged_does_not_spoil_the_total() -> None:
     scene = Scene(simulator, torch.device("cpu"))
     tally, feet = WalkTally(scene), Feet(scene, FEET)
     broken = torch.tensor([[float("nan")] * 3, [0.0] * 3])
-    motion = BaseMotion(
+    motion = BaseState(
         position=torch.zeros(2, 3),
         orientation=torch.zeros(2, 4),
         velocity=broken,

@@ -159,10 +159,11 @@ def compare_envelope(
 
 _UNUSUAL, _ABSURD = 5.0, 10.0
 """|z| of observations, 99 % of rows, from which a normaliser is unlikely, and wrong."""
-_WIDE = 0.05
-"""Median of (spread seen) / (spread said) below which a normaliser is too wide."""
-_FEW = 20
-"""Rows of observations below which they say nothing."""
+_MIN_SPREAD_RATIO = 0.05
+"""Median over columns of (sd observed) / (sd in the contract) below which a normaliser
+is too wide: inputs that are twenty times smaller than in training."""
+_MIN_ROWS = 20
+"""Rows of observations below which neither a 99 % quantile nor an sd means much."""
 Floats = NDArray[np.floating]
 
 
@@ -171,7 +172,7 @@ def judge_normaliser(
 ) -> Iterator[ContractFinding]:
     """Mean and sd that the contract says, against (n, width) observations of play."""
     said = contract.normaliser
-    if said is None or seen is None or len(seen) < _FEW:
+    if said is None or seen is None or len(seen) < _MIN_ROWS:
         if is_own(contract) or said is not None:
             why = "no observations were given" if said else "the contract says none"
             about = f"Not judged: {why}."
@@ -195,7 +196,7 @@ def judge_normaliser(
             remedy="It may be of another training: export the policy again with the"
             " normaliser that it learned with.",
         )
-    elif spread < _WIDE:
+    elif spread < _MIN_SPREAD_RATIO:
         yield ContractFinding(
             name=Aspect.NORMALISER,
             mark=Mark.WARNING,

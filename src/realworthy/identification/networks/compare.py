@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.actuators import Actuator, Bench, build_law
+from realworthy.actuators import Actuator, BenchLoad, build_law
 from realworthy.errors import UnknownParameter
 from realworthy.identification.networks.drive import load_drive
 from realworthy.identification.networks.physical import replace_numbers
@@ -65,7 +65,7 @@ class DriveComparison:
 def compare_drives(
     candidates: Mapping[str, Candidate],
     runs: Sequence[DriveRun],
-    bench: Bench,
+    bench: BenchLoad,
     *,
     horizon: float = 1.0,
 ) -> DriveComparison:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.actuators import KINDS, Actuator, Bench, build_law, compute_box
+from realworthy.actuators import KINDS, Actuator, BenchLoad, build_law, compute_box
 from realworthy.errors import UnknownParameter
 from realworthy.identification.networks.runs import DriveRun, follow, run_freely
 
@@ -52,7 +52,7 @@ def fit_physical(
     actuator: Actuator,
     kinds: Sequence[str],
     runs: Sequence[DriveRun],
-    bench: Bench,
+    bench: BenchLoad,
     settings: PhysicalSettings | None = None,
 ) -> Actuator:
     """The actuator with numbers `kinds` fitted by least squares, from its own values.

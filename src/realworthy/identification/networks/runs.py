@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.actuators import ActuatorLaw, Bench, simulate_bench
+from realworthy.actuators import ActuatorLaw, BenchLoad, simulate_bench
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording
 from realworthy.twins.drives.fallback import LawWithFallback
@@ -79,7 +79,7 @@ def read_runs(
 
 
 def label_torque(
-    recording: Recording, joint: str, bench: Bench, *, armature: float
+    recording: Recording, joint: str, bench: BenchLoad, *, armature: float
 ) -> Recording:
     """The recording with `<joint>.torque`, weighed by a bench whose load is known.
 
@@ -136,7 +136,7 @@ def cut(runs: Sequence[DriveRun], seconds: float) -> list[DriveRun]:
 
 def run_freely(
     law: AnyLaw,
-    bench: Bench,
+    bench: BenchLoad,
     runs: Sequence[DriveRun],
     *,
     parameters: Mapping[str, Floats] | None = None,
@@ -162,7 +162,7 @@ def run_freely(
 
 def follow(
     law: AnyLaw,
-    bench: Bench,
+    bench: BenchLoad,
     runs: Sequence[DriveRun],
     *,
     parameters: Mapping[str, Floats] | None = None,

@@ -22,7 +22,7 @@ from realworthy.recordings.importers.importer import (
 from realworthy.recordings.sidecar import Sidecar
 from realworthy.recordings.signals import Table, Values
 
-SHORT = {"pos": "position", "vel": "velocity"}
+FFT_HEADINGS = {"pos": "position", "vel": "velocity"}
 """Headings of the `fft` folder."""
 
 MEASURED = {
@@ -97,7 +97,9 @@ def _read(folder: Path, which: str) -> Table:
     files = find_files(folder, (f"data_{which}.csv*", f"{which}_data.csv*"))
     if not files:
         raise BadFile(folder, f"it has no data_{which}.csv[.gz].")
-    table = {SHORT.get(n, n): values for n, values in read_table(files[0]).items()}
+    table = {
+        FFT_HEADINGS.get(n, n): values for n, values in read_table(files[0]).items()
+    }
     for name in ("time", "position", "velocity", "torque"):
         if name not in table:
             raise UnknownName("column", name, [*table], owner=f"'{files[0].name}'")

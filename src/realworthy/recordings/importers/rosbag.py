@@ -40,8 +40,9 @@ Stamps = NDArray[np.int64]
 _ROW, _NUMBER = 500, 100
 """[bytes] of memory for a message and for each of its numbers."""
 
-FAR = 10_000_000_000
-"""Header stamps this far from the time of writing [ns] come from another clock."""
+MAX_STAMP_OFFSET = 10_000_000_000
+"""[ns] between header stamps and the time of writing: beyond 10 s, stamps come from
+another clock, since no queue holds messages for so long."""
 
 
 def find(path: Path) -> list[Path]:
@@ -130,7 +131,7 @@ def _stamps(rows: list[Row], clock: str) -> Stamps:
 def _find_clock(rows: list[Row]) -> str:
     """`header` where stamps are set and near the time of writing, else `log`."""
     offsets = [abs(stamp - logged) for stamp, logged, _ in rows]
-    return "header" if np.median(offsets) < FAR else "log"
+    return "header" if np.median(offsets) < MAX_STAMP_OFFSET else "log"
 
 
 def _read_rows(path: Path) -> dict[Key, list[Row]]:

@@ -6,7 +6,12 @@ from realworthy.certification.certificate.certificate import Certificate
 from realworthy.certification.certificate.results import CellResult
 from realworthy.certification.certificate.statistics import CertificateVerdict
 from realworthy.reports.certificate.wording import GROUPS
-from realworthy.reports.elements.numbers import Number, PageTable, Span, SuccessShare
+from realworthy.reports.elements.numbers import (
+    Amount,
+    PageTable,
+    Span,
+    SuccessShare,
+)
 from realworthy.reports.elements.wording import describe_failure
 
 VERDICTS = {
@@ -93,11 +98,11 @@ def tabulate_cells(certificate: Certificate) -> PageTable:
                 cell.name,
                 tile.duty or "–",
                 tile.verdict,
-                Number(None if share is None else share.successes),
-                Number(None if share is None else share.count),
-                Number(None) if cell.bar is None else SuccessShare(cell.bar),
-                Number(None) if share is None else Span(share.lower, share.upper, "%"),
-                Number(cell.invalid),
+                Amount(None if share is None else share.successes),
+                Amount(None if share is None else share.count),
+                Amount(None) if cell.bar is None else SuccessShare(cell.bar),
+                Amount(None) if share is None else Span(share.lower, share.upper, "%"),
+                Amount(cell.invalid),
                 _list_codes(cell),
             )
         )
@@ -126,7 +131,7 @@ def tabulate_budgets(certificate: Certificate) -> PageTable | None:
     rows = tuple(
         (
             cell.name,
-            *(Number(cell.budgets.get(name), _BUDGETS[name][1]) for name in _BUDGETS),
+            *(Amount(cell.budgets.get(name), _BUDGETS[name][1]) for name in _BUDGETS),
             "; ".join(
                 f"{describe_failure(name)}: {count}"
                 for name, count in cell.seen.items()

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from realworthy.certification.certificate.results import MarginResult
 from realworthy.recordings import Recording
-from realworthy.reports.elements.numbers import Number, to_digits
+from realworthy.reports.elements.numbers import Amount, to_digits
 from realworthy.reports.elements.plots import EDGES, escape, thin, to_json
 
 _MARGIN_HEIGHT = 190
@@ -85,7 +85,7 @@ def draw_margin(margin: MarginResult, bar: float) -> Chart:
         height=_MARGIN_HEIGHT, margin={"t": 6, "b": 44, "l": 46, "r": 6}
     )
     told = "; ".join(
-        f"{Number(level.value, margin.unit)}: {level.share.successes} of "
+        f"{Amount(level.value, margin.unit)}: {level.share.successes} of "
         f"{level.share.count} succeed"
         for level in margin.levels
     )

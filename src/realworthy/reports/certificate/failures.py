@@ -12,14 +12,14 @@ from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recording
 from realworthy.reports.certificate.charts import Chart, draw_replay
 from realworthy.reports.certificate.limits import to_unit
-from realworthy.reports.elements.numbers import Number
+from realworthy.reports.elements.numbers import Amount
 from realworthy.reports.elements.wording import describe_failure
 from realworthy.reports.replay import Replay, build_episode
 from realworthy.twins import Twin, load_twin
 
 _FIRST_SIGNALS, _MOST_SIGNALS = 5, 40
 """Of a replay that are drawn at once, and in all: a page must stay small."""
-_FEW = 3
+_MAX_SHOWN_PARAMETERS = 3
 """Parameters of a failure that are shown without being asked for."""
 
 
@@ -29,8 +29,8 @@ class FailureRow:
 
     case: FailureCase
     words: str
-    seconds: Number
-    e: tuple[tuple[str, Number], ...]
+    seconds: Amount
+    e: tuple[tuple[str, Amount], ...]
     file: str
     """Name of its replay; a dash where there is none."""
     link: str
@@ -38,7 +38,7 @@ class FailureRow:
 
     @property
     def is_short(self) -> bool:
-        return len(self.e) <= _FEW
+        return len(self.e) <= _MAX_SHOWN_PARAMETERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,9 @@ def list_failures(
         FailureRow(
             case=case,
             words=describe_failure(case.name),
-            seconds=Number(case.seconds, "s"),
+            seconds=Amount(case.seconds, "s"),
             e=tuple(
-                (name, Number(value, units.get(name, "")))
+                (name, Amount(value, units.get(name, "")))
                 for name, value in case.e.items()
             ),
             file="–" if case.replay is None else case.replay.rpartition("/")[2],

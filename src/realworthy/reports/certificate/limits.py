@@ -7,7 +7,7 @@ from realworthy.certification.certificate.results import (
     ValidityRange,
     WorstResult,
 )
-from realworthy.reports.elements.numbers import Number, PageTable
+from realworthy.reports.elements.numbers import Amount, PageTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class WorstRow:
     """One parameter of the worst case."""
 
     name: str
-    value: Number
-    nominal: Number
+    value: Amount
+    nominal: Amount
     track: RangeTrack | None
     """None where nothing is said of what is believed."""
-    effect: Number
+    effect: Amount
 
 
 def list_worst(worst: WorstResult, validity: Validity | None) -> tuple[WorstRow, ...]:
@@ -71,10 +71,10 @@ def list_worst(worst: WorstResult, validity: Validity | None) -> tuple[WorstRow,
         rows.append(
             WorstRow(
                 name=name,
-                value=Number(worst.e[name], unit),
-                nominal=Number(None if limits is None else limits.nominal, unit),
+                value=Amount(worst.e[name], unit),
+                nominal=Amount(None if limits is None else limits.nominal, unit),
                 track=track,
-                effect=Number(effects.get(name)),
+                effect=Amount(effects.get(name)),
             )
         )
     return tuple(rows)
@@ -92,7 +92,7 @@ def tabulate_limits(validity: Validity) -> tuple[PageTable, ...]:
         caption = "Ranges of the parameters"
         tables.append(_tabulate_ranges(caption, "parameter", validity.parameters))
     if validity.noise:
-        rows = tuple((name, Number(sd)) for name, sd in validity.noise.items())
+        rows = tuple((name, Amount(sd)) for name, sd in validity.noise.items())
         tables.append(
             PageTable(
                 caption="Largest measurement noise",
@@ -115,9 +115,9 @@ def _tabulate_ranges(
         rows=tuple(
             (
                 name,
-                Number(r.lower),
-                Number(r.upper),
-                Number(r.nominal),
+                Amount(r.lower),
+                Amount(r.upper),
+                Amount(r.nominal),
                 to_unit(r) or "–",
             )
             for name, r in ranges.items()

@@ -33,7 +33,7 @@ from realworthy.reports.certificate.wording import (
 )
 from realworthy.reports.elements.numbers import (
     SPACE,
-    Number,
+    Amount,
     PageTable,
     Percent,
     SuccessShare,
@@ -124,10 +124,10 @@ class CertificateView:
         return () if validity is None else tabulate_limits(validity)
 
     @property
-    def rate(self) -> Number:
+    def rate(self) -> Amount:
         """Of control."""
         validity = self.certificate.validity
-        return Number(None if validity is None else validity.rate, "Hz")
+        return Amount(None if validity is None else validity.rate, "Hz")
 
     @property
     def tried(self) -> tuple[tuple[Percent, SuccessShare], ...]:
@@ -176,9 +176,9 @@ class CertificateView:
             (
                 cell.name,
                 first.signal,
-                Number(first.seconds, "s"),
-                Number(first.ours),
-                Number(first.theirs),
+                Amount(first.seconds, "s"),
+                Amount(first.ours),
+                Amount(first.theirs),
             )
             for cell in self.certificate.cells
             if (first := cell.divergence) is not None
@@ -205,9 +205,9 @@ class CertificateView:
         rows = [
             (
                 one.name,
-                Number(level.value, one.unit),
-                Number(level.share.successes),
-                Number(level.share.count),
+                Amount(level.value, one.unit),
+                Amount(level.share.successes),
+                Amount(level.share.count),
             )
             for one in self.certificate.margins
             for level in one.levels

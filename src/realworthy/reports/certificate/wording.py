@@ -14,7 +14,7 @@ from realworthy.certification.certificate.results import (
 from realworthy.certification.certificate.statistics import CertificateVerdict
 from realworthy.reports.elements.numbers import (
     SPACE,
-    Number,
+    Amount,
     PageTable,
     Percent,
     Span,
@@ -178,10 +178,10 @@ def say_worst(worst: WorstResult) -> Iterator[str]:
 
 
 def _amount(value: float, unit: str) -> str:
-    return str(Number(value, unit))
+    return str(Amount(value, unit))
 
 
-Line = tuple[str, str | Number | SuccessShare]
+Line = tuple[str, str | Amount | SuccessShare]
 
 
 def list_judged(certificate: Certificate) -> Iterator[Line]:
@@ -196,7 +196,7 @@ def list_judged(certificate: Certificate) -> Iterator[Line]:
     yield "policy", told.policy
     yield "SHA-256 of the policy", told.policy_hash
     yield "made", told.created
-    yield "computing", Number(told.seconds, "s")
+    yield "computing", Amount(told.seconds, "s")
     yield "versions", ", ".join(f"{k} {v}" for k, v in told.versions.items()) or "–"
 
 
@@ -210,7 +210,7 @@ def tabulate_regression(regression: Regression) -> PageTable:
                 regression.against,
                 Percent(regression.difference),
                 Span(regression.lower, regression.upper, "%"),
-                Number(regression.count),
+                Amount(regression.count),
             ),
         ),
     )

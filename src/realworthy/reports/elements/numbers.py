@@ -14,7 +14,7 @@ SPACE = "\u00a0"
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Amount:
     """A value with its unit; a dash where there is none.
 
     Beside a standard deviation it has digits down to it.
@@ -136,7 +136,7 @@ def _to_html(text: str, value: float | None) -> Markup:
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), text)
 
 
-Cell = str | Count | Number | Percent | Span | SuccessShare
+Cell = str | Count | Amount | Percent | Span | SuccessShare
 _WORD = 48
 """Letters of a cell up to which it stays on one line."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.gap import RecordingGap
-from realworthy.reports.elements.numbers import Number
+from realworthy.reports.elements.numbers import Amount
 from realworthy.reports.elements.plots import (
     DASHES,
     EDGES,
@@ -59,7 +59,7 @@ def find_stretches(one: RecordingGap) -> tuple[Stretch, ...]:
     sums = total[width:] - total[:-width]
     first = int(np.argmax(sums >= 0.9 * sums.max()))
     start = float(max(time[first] - 0.2 * _CLOSE, time[0]))
-    told = f"From {Number(start, 's')}, where the error is large"
+    told = f"From {Amount(start, 's')}, where the error is large"
     return Stretch(told, start, start + _CLOSE), whole
 
 

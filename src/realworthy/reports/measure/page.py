@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from realworthy.gap import Gap
-from realworthy.reports.elements.numbers import Number
+from realworthy.reports.elements.numbers import Amount
 from realworthy.reports.elements.page import Page, Tone, write_page
 from realworthy.reports.elements.units import find_units, join_units
 from realworthy.reports.measure.view import GapView, compute_noise
 
-_FAR = 1000.0
-"""Error over noise beyond which nobody asks how many times."""
+_MAX_ERROR_OVER_NOISE = 1000.0
+"""Error over noise beyond which the ratio is not printed: it compares nothing."""
 
 
 def write_gap(
@@ -43,7 +43,7 @@ def describe_recordings(gap: Gap) -> str:
         "joint": len(gap.replay.per_joint),
     }
     told = [f"{n} {noun}{'' if n == 1 else 's'}" for noun, n in counts.items()]
-    return ", ".join([told[0], str(Number(seconds, "s")), told[1]])
+    return ", ".join([told[0], str(Amount(seconds, "s")), told[1]])
 
 
 def gather_warnings(gap: Gap) -> tuple[str, ...]:
@@ -80,10 +80,10 @@ def _summarise(gap: Gap) -> str:
         )
     told = (
         f"Replayed from the first measured pose, {gap.twin} is off by "
-        f"{Number(error, unit)} (root mean square)"
+        f"{Amount(error, unit)} (root mean square)"
     )
-    if noise > 0 and error <= _FAR * noise:
-        return f"{told}, {Number(error / noise)} times the sensor noise."
+    if noise > 0 and error <= _MAX_ERROR_OVER_NOISE * noise:
+        return f"{told}, {Amount(error / noise)} times the sensor noise."
     return f"{told}, far above the sensor noise." if error > 0 else f"{told}."
 
 

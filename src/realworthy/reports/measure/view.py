@@ -10,7 +10,7 @@ import numpy as np
 from realworthy.gap import Gap, RecordingGap, RepeatGap, measure_repeats
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.gap.measure import is_finger
-from realworthy.reports.elements.numbers import Number, PageTable, Span, Tile
+from realworthy.reports.elements.numbers import Amount, PageTable, Span, Tile
 from realworthy.reports.elements.plots import Plot, draw_horizons, draw_joints
 from realworthy.reports.elements.units import find_units, join_units, to_torque_unit
 from realworthy.reports.elements.wording import (
@@ -25,8 +25,9 @@ _OVERLAY_COUNT, _ROW_COUNT = 4, 96
 """Recordings drawn at most, and their joints in all: a page must stay small."""
 _POINT_COUNT, _FEWEST, _MOST = 60_000, 120, 700
 """Points of a page in all, and of one line."""
-_ENOUGH = 5
-"""Recordings from which their mean is given an interval."""
+_MIN_RECORDINGS_FOR_INTERVAL = 5
+"""Recordings from which their mean is given an interval; from four, t at 95 % is 3.2
+and the interval says little."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +48,26 @@ class GapView:
         tiles = [
             Tile(
                 label="replay error",
-                value=Number(self.gap.replay.position_rmse, self.unit),
+                value=Amount(self.gap.replay.position_rmse, self.unit),
                 note=_describe_spread(self.gap, self.unit),
             ),
             Tile(
                 label="sensor noise",
-                value=Number(compute_noise(self.gap), self.unit),
+                value=Amount(compute_noise(self.gap), self.unit),
                 note="root mean square over joints",
             ),
             Tile(
                 label="normalised one-step error",
-                value=Number(step.error),
-                note=f"1: predicting no change; {Number(step.floor)} from noise alone",
+                value=Amount(step.error),
+                note=f"1: predicting no change; {Amount(step.floor)} from noise alone",
             ),
         ]
         if last is not None:
-            floor = Number(self.gap.horizon_floor[last], self.unit)
+            floor = Amount(self.gap.horizon_floor[last], self.unit)
             tiles.append(
                 Tile(
                     label=f"{last:g} s ahead",
-                    value=Number(self.gap.horizons[last], self.unit),
+                    value=Amount(self.gap.horizons[last], self.unit),
                     note=f"from measured states; {floor} from noise alone",
                 )
             )
@@ -115,8 +116,8 @@ class GapView:
         for seconds, error in self.gap.horizons.items():
             values = [error, self.gap.horizon_floor[seconds]]
             values += [after.get(seconds)] if after else []
-            cells = (Number(value, self.unit) for value in values)
-            rows.append((Number(seconds, "s"), *cells))
+            cells = (Amount(value, self.unit) for value in values)
+            rows.append((Amount(seconds, "s"), *cells))
         return PageTable(
             caption="Error of predictions from measured states, root mean square",
             columns=tuple(columns),
@@ -133,12 +134,12 @@ class GapView:
         for joint, error in gap.replay.per_joint.items():
             unit, torque = units[joint], to_torque_unit(units[joint])
             cells = [
-                Number(error, unit),
-                Number(gap.noise_floor[joint], unit),
-                Number(compute_mean_force(gap, joint, "rms"), torque),
-                Number(compute_mean_force(gap, joint, "floor"), torque),
+                Amount(error, unit),
+                Amount(gap.noise_floor[joint], unit),
+                Amount(compute_mean_force(gap, joint, "rms"), torque),
+                Amount(compute_mean_force(gap, joint, "floor"), torque),
             ]
-            cells += [Number(after.get(joint), unit)] if after else []
+            cells += [Amount(after.get(joint), unit)] if after else []
             rows.append((joint, *cells))
         differs = [describe_effects(gap.recordings, joint) for joint, *_ in rows]
         if any(differs):
@@ -159,15 +160,15 @@ class GapView:
         for one in self.gap.recordings:
             recording, unit = one.track.recording, join_units(find_units(one).values())
             cells = [
-                Number(one.replay.position_rmse, unit),
-                Number(recording.duration, "s"),
-                Number(recording.rate, "Hz"),
-                Number(len(one.track.rows)),
+                Amount(one.replay.position_rmse, unit),
+                Amount(recording.duration, "s"),
+                Amount(recording.rate, "Hz"),
+                Amount(len(one.track.rows)),
             ]
             if self.after:
                 mended = afters.get(id(one))
                 rest = None if mended is None else mended.replay.position_rmse
-                cells.append(Number(rest, unit))
+                cells.append(Amount(rest, unit))
             rows.append((one.name, *cells))
         return PageTable(
             caption="Replay by recording",
@@ -194,10 +195,10 @@ class GapView:
             rows=tuple(
                 (
                     one.group,
-                    Number(one.count),
-                    Number(one.robot_error, self.unit),
-                    Number(one.twin_error, self.unit),
-                    Number(one.error_ratio, "×"),
+                    Amount(one.count),
+                    Amount(one.robot_error, self.unit),
+                    Amount(one.twin_error, self.unit),
+                    Amount(one.error_ratio, "×"),
                 )
                 for one in self.repeats
             ),
@@ -227,7 +228,7 @@ def _describe_spread(gap: Gap, unit: str) -> str:
         return "root mean square, 1 recording"
     if not np.isfinite(errors).all():
         return f"{np.isfinite(errors).sum()} of {len(errors)} recordings are finite"
-    if len(errors) < _ENOUGH:
+    if len(errors) < _MIN_RECORDINGS_FOR_INTERVAL:
         return f"{Span(min(errors), max(errors), unit)} in {len(errors)} recordings"
     between = compute_mean_bootstrap(errors)
     return f"{Span(*between, unit)} (95 %, mean of {len(errors)} recordings)"

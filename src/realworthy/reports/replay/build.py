@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.gap import RecordingGap
 from realworthy.recordings import Recording
-from realworthy.reports.elements.numbers import Number
+from realworthy.reports.elements.numbers import Amount
 from realworthy.reports.elements.plots import LABELS, LineRole
 from realworthy.reports.replay.motion import (
     DrawnMotion,
@@ -204,7 +204,7 @@ def _gather_remarks(track: Track, rows: Rows, which: str) -> list[str]:
     shown, whole = time[rows[-1]] - time[rows[0]], time[-1] - time[0]
     if shown < 0.95 * whole:
         said.append(
-            f"{Number(float(shown), 's')} of {Number(float(whole), 's')} are shown, "
+            f"{Amount(float(shown), 's')} of {Amount(float(whole), 's')} are shown, "
             f"{which}."
         )
     return said

@@ -14,8 +14,9 @@ from realworthy.reports.replay.shapes import BodyShape
 
 Floats = NDArray[np.float64]
 _FULL = 32767
-_FAR = 30.0
-"""Radii from the middle beyond which positions are cut off: a robot that is lost."""
+_MAX_DISTANCE_IN_RADII = 30.0
+"""Radii of the scene beyond which positions are clipped: a simulation that blew up
+would otherwise take all resolution of the encoding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ def encode(scene: ReplayScene) -> Markup:
     every = np.concatenate([m.position.reshape(-1, 3) for m in scene.motions])
     reach = float(np.abs(every - scene.centre).max())
     start = scene.motions[0].position - scene.centre
-    far = max(_FAR * scene.radius, float(np.abs(start).max()))
+    far = max(_MAX_DISTANCE_IN_RADII * scene.radius, float(np.abs(start).max()))
     unit = max(min(reach, far), 1e-6) / _FULL
     tree = {
         "time": np.round(scene.time, 3).tolist(),

@@ -109,7 +109,7 @@ def _join_rings(rings: int, length: int, *, closed: bool) -> Whole:
 
 _PULL = 1e-3
 """Of the middle of a cell's corners, beside the planes."""
-_FEWEST = 6
+_MIN_CELLS_PER_MESH = 6
 """Cells along the longest side of a mesh, where there is room: small parts stay."""
 _SIMPLE = 64
 """Triangles of a mesh that is left as it is, such as a box."""
@@ -137,7 +137,7 @@ def decimate(meshes: list[Mesh], most: int) -> list[Mesh]:
 
 def _thin_out(meshes: list[Mesh], most: int) -> list[Mesh]:
     area = sum(_compute_area(mesh) for mesh in meshes)
-    cell, fewest = np.sqrt(area / most), float(_FEWEST)
+    cell, fewest = np.sqrt(area / most), float(_MIN_CELLS_PER_MESH)
     while True:
         cells = [_limit(mesh, cell, fewest) for mesh in meshes]
         found = [_cluster(*pair) for pair in zip(meshes, cells, strict=True)]

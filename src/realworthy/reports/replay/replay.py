@@ -7,7 +7,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from realworthy.reports.elements.numbers import Number
+from realworthy.reports.elements.numbers import Amount
 from realworthy.reports.replay.encode import (
     ReplayScene,
     encode,
@@ -57,7 +57,7 @@ class Replay:
         """What is seen, for those who do not see it."""
         farthest = (one.to_words() for one in self.farthest)
         lost = (
-            f"The simulation ({motion.label}) blew up at {Number(motion.blew_up, 's')} "
+            f"The simulation ({motion.label}) blew up at {Amount(motion.blew_up, 's')} "
             "and is shown as it was before."
             for motion in self.motions
             if motion.blew_up is not None
@@ -68,7 +68,10 @@ class Replay:
     def caption(self) -> str:
         """One sentence."""
         told = ", ".join(motion.label for motion in self.motions)
-        start, end = Number(self.time[0], "s"), Number(self.time[-1], "s")
+        start, end = (
+            Amount(self.time[0], "s"),
+            Amount(self.time[-1], "s"),
+        )
         return f"{self.title} in three dimensions, {start} to {end}: {told}."
 
     @cached_property
@@ -124,7 +127,7 @@ class Farthest:
         part = f"a point of {self.body}" if self.body else "a point"
         return (
             f"The {self.label} is farthest from the robot at "
-            f"{Number(self.seconds, 's')}: {part} is {Number(self.distance, 'm')} away."
+            f"{Amount(self.seconds, 's')}: {part} is {Amount(self.distance, 'm')} away."
         )
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from realworthy.reports.certificate.charts import Chart
 from realworthy.reports.elements.numbers import (
+    Amount,
     Cell,
     Count,
-    Number,
     PageTable,
     Span,
     SuccessShare,
@@ -87,10 +87,14 @@ class TrainingView:
                 value=Count(told.step_count),
                 note=f"in {told.update_count:,} updates",
             ),
-            Tile(label="time", value=Number(told.seconds, "s"), note=say_end(told)),
+            Tile(
+                label="time",
+                value=Amount(told.seconds, "s"),
+                note=say_end(told),
+            ),
             Tile(
                 label="steps per second",
-                value=Number(told.steps_per_second),
+                value=Amount(told.steps_per_second),
                 note="without evaluations",
             ),
         )
@@ -107,10 +111,10 @@ class TrainingView:
             rows=tuple(
                 (
                     Count(look.step_count),
-                    Number(look.seconds, "s"),
+                    Amount(look.seconds, "s"),
                     SuccessShare(look.success),
-                    Number(look.mean_return),
-                    Number(look.reward),
+                    Amount(look.mean_return),
+                    Amount(look.reward),
                 )
                 for look in self.training.looks
             ),
@@ -148,10 +152,10 @@ class TrainingView:
                 _make_row("nominal model", nominal),
                 (
                     "difference",
-                    Number(success, "points"),
-                    Number(None),
-                    Number(returned),
-                    *(Number(None),) * 3,
+                    Amount(success, "points"),
+                    Amount(None),
+                    Amount(returned),
+                    *(Amount(None),) * 3,
                 ),
             ),
         )
@@ -188,7 +192,7 @@ class TrainingView:
                     one.name,
                     one.unit or "1",
                     *(
-                        Number(value, sd=sd)
+                        Amount(value, sd=sd)
                         for value in (one.nominal, one.lower, one.middle, one.upper)
                     ),
                     compare(one),
@@ -237,14 +241,14 @@ class TrainingView:
             yield "Watch it:", f"realworthy view {twin} --policy {policy}"
 
 
-def compare(one: "Range") -> Number | Span:
+def compare(one: "Range") -> Amount | Span:
     """A range beside the twin's value: multiples of it, or differences.
 
     Differences where multiples would all round to 1 or change their sign; a dash where
     the twin says zero, as the range itself is the difference then.
     """
     if one.nominal == 0:
-        return Number(None)
+        return Amount(None)
     low, high = sorted((one.lower / one.nominal, one.upper / one.nominal))
     if low > 0 and high - low > _NARROW:
         return Span(low, high, "×")
@@ -256,13 +260,13 @@ def _make_row(worlds: str, judged: "Evaluation") -> tuple[Cell, ...]:
         worlds,
         _to_share(judged),
         Span(*judged.success_interval, "%"),
-        Number(judged.mean_return if judged.episode_count else None),
+        Amount(judged.mean_return if judged.episode_count else None),
         Span(*judged.return_interval),
         Count(judged.episode_count),
         Count(judged.invalid_count),
     )
 
 
-def _to_share(judged: "Evaluation") -> SuccessShare | Number:
+def _to_share(judged: "Evaluation") -> SuccessShare | Amount:
     """A dash where no episode counts."""
-    return SuccessShare(judged.success) if judged.episode_count else Number(None)
+    return SuccessShare(judged.success) if judged.episode_count else Amount(None)

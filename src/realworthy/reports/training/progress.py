@@ -5,7 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from realworthy.reports.certificate.charts import Chart
-from realworthy.reports.elements.numbers import SPACE, Number, Span, SuccessShare
+from realworthy.reports.elements.numbers import (
+    SPACE,
+    Amount,
+    Span,
+    SuccessShare,
+)
 from realworthy.reports.elements.page import Tone
 from realworthy.reports.elements.plots import to_json
 
@@ -90,7 +95,7 @@ _ENDS = {
     "steps": "stopped by its step limit",
     "target": "stopped at its target",
 }
-Part = str | Number | Span
+Part = str | Amount | Span
 
 
 def choose_tone(judged: "Evaluation") -> Tone:
@@ -136,9 +141,9 @@ def list_chances(variety: "Variety") -> Iterator[tuple[str, tuple[Part, ...]]]:
             (
                 "every ",
                 _join(*push.every),
-                *((", from ", Number(push.start, "s"), " on") if push.start else ()),
+                *((", from ", Amount(push.start, "s"), " on") if push.start else ()),
                 ", a speed changes by up to ",
-                Number(push.speed),
+                Amount(push.speed),
                 " m/s (of a joint: rad/s)",
             ),
         )
@@ -152,12 +157,12 @@ def _list_noise(noise: dict[str, float]) -> Iterator[Part]:
     yield "standard deviation in SI units: "
     for place, (ending, sd) in enumerate(noise.items()):
         yield f"{', ' if place else ''}{ending.lstrip('.')} "
-        yield Number(sd)
+        yield Amount(sd)
 
 
-def _join(low: float, high: float) -> Number | Span:
+def _join(low: float, high: float) -> Amount | Span:
     """Seconds from low to high; one number where they are the same."""
-    return Number(low, "s") if low == high else Span(low, high, "s")
+    return Amount(low, "s") if low == high else Span(low, high, "s")
 
 
 def _to_tenths(share: float) -> str:

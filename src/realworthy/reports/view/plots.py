@@ -20,8 +20,8 @@ _COLOURS = {
 }
 _DASHED = ("command",)
 _HEIGHT = 200
-_LEAST = 0.02
-"""Smallest height of a plot, in the unit of its curves."""
+_MIN_PLOT_HEIGHT = 0.02
+"""Height of a plot, in the unit of its curves, below which it would magnify noise."""
 _APART = ("velocity", "voltage")
 """Kinds of commands that fit neither plot of a joint."""
 
@@ -130,7 +130,7 @@ def _scales(clock: float, curves: Sequence[Floats] = ()) -> dict[str, uplot.Scal
     end = max(clock, WINDOW)
     low = min((float(y.min()) for y in curves), default=0.0)
     high = max((float(y.max()) for y in curves), default=0.0)
-    room = max(0.08 * (high - low), (_LEAST - (high - low)) / 2)
+    room = max(0.08 * (high - low), (_MIN_PLOT_HEIGHT - (high - low)) / 2)
     return {
         "x": {"time": False, "auto": False, "range": (end - WINDOW, end)},
         "y": {"auto": False, "range": (low - room, high + room)},

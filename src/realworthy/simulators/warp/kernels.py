@@ -11,13 +11,13 @@ wp.set_module_options({"enable_backward": False})
 _OK = wp.constant(int(Outcome.OK))
 _DIVERGED = wp.constant(int(Outcome.DIVERGED))
 _OVERFLOW = wp.constant(int(Outcome.CONTACT_OVERFLOW))
-_LARGEST = wp.constant(1.0e10)
+_MAX_STATE_VALUE = wp.constant(1.0e10)
 """mjMAXVAL: MuJoCo calls a state bad beyond it."""
 
 
 @wp.func
 def is_bad(value: float) -> bool:
-    return not (wp.abs(value) < _LARGEST)  # NaN compares false
+    return not (wp.abs(value) < _MAX_STATE_VALUE)  # NaN compares false
 
 
 @wp.kernel

@@ -35,8 +35,9 @@ _CREEP = 1e-4
 _NO_FRICTION = 1e-9
 _TIP = 1e-3
 """[m] radius of the spheres that stand for corners."""
-_MANY = 64
-"""Corners beyond which a hull meets a plane in one point, as two shapes do."""
+_MAX_CONTACT_CORNERS = 64
+"""Corners of a hull up to which each meets a plane on its own; beyond, one point does,
+as between two shapes."""
 
 
 def quieten() -> None:
@@ -204,7 +205,7 @@ def _find_tips(shape: MechanismShape) -> Floats:
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))
     if shape.kind is ShapeKind.BOX:
         return signs * np.maximum(size - _TIP, 0)
-    if shape.kind is ShapeKind.HULL and len(shape.points) <= _MANY:
+    if shape.kind is ShapeKind.HULL and len(shape.points) <= _MAX_CONTACT_CORNERS:
         inwards = shape.points - shape.points.mean(0)
         far = np.linalg.norm(inwards, axis=1, keepdims=True)
         return shape.points - _TIP * inwards / np.maximum(far, _TIP)

@@ -35,8 +35,8 @@ from realworthy.simulators.witnesses.mechanism import (
 
 _CREEP = 1e-4
 """[rad/s, m/s] at which a joint creeps under a load just below its dry friction."""
-_FAST = 1e6
-"""[rad/s, m/s] beyond every speed, for PhysX limits them."""
+_UNLIMITED_SPEED = 1e6
+"""[rad/s, m/s] set in place of PhysX' own limit, beyond every speed of a robot."""
 _LIGHT = 1e-6
 """Share of a link's mass and inertia that links between two of its joints get."""
 _GROUPS = 32
@@ -208,7 +208,7 @@ def _add_joints(
         slot.pose_in_parent, slot.pose_in_child = _pose(pose @ turned), _pose(turned)
         slot.limit = [[joint.lower, joint.upper]]
         slot.set_friction(0.0)
-        slot.set_max_velocity(_FAST)
+        slot.set_max_velocity(_UNLIMITED_SPEED)
         joints[slot.name] = joint
         pose = Pose.shift(np.zeros(3))
         if joint is not link.joints[-1]:
@@ -237,8 +237,8 @@ def _set_inertia(part: Any, link: MechanismLink, share: float) -> None:
     part.set_inertia(np.maximum(share * moments, 1e-12))
     part.set_linear_damping(0.0)
     part.set_angular_damping(0.0)
-    part.set_max_angular_velocity(_FAST)
-    part.set_max_linear_velocity(_FAST)
+    part.set_max_angular_velocity(_UNLIMITED_SPEED)
+    part.set_max_linear_velocity(_UNLIMITED_SPEED)
 
 
 def _solid(shape: MechanismShape, material: Any) -> Any:

@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 _SITE, _BODY = mujoco.mjtObj.mjOBJ_SITE, mujoco.mjtObj.mjOBJ_BODY
 _TRIES = 20
 """Poses that are drawn for every point that is wanted, at most."""
-_CLOSE = 1e-3
-"""[m] at which inverse kinematics has arrived."""
+_IK_TOLERANCE = 1e-3
+"""[m] of error at which inverse kinematics ends: a twentieth of what reach asks for."""
 _ITERATIONS = 60
 _DAMPING = 0.03
 """[m] of damped least squares: what a joint moves near a singular pose."""
@@ -106,7 +106,7 @@ class Chain:
                 error += 1.0
             if error < least:
                 best, least = pose, error
-            if least < _CLOSE:
+            if least < _IK_TOLERANCE:
                 break
         return best
 
@@ -117,7 +117,7 @@ class Chain:
         for _ in range(_ITERATIONS):
             miss = point - self.locate(pose)
             error = float(np.linalg.norm(miss))
-            if error < _CLOSE / 2:
+            if error < _IK_TOLERANCE / 2:
                 break
             mujoco.mj_comPos(self.model, self._data)
             compute(self.model, self._data, jacobian, None, self.tip)

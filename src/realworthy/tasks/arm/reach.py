@@ -28,7 +28,7 @@ _POOL = 2048
 """Goals that are drawn from."""
 _SHARE = 0.5
 """Of the joints' ranges that goals are drawn from: an arm's ends are rarely of use."""
-_NEAR = 0.02
+_GOAL_TOLERANCE = 0.02
 """[m] from the goal that counts as there."""
 _HOLD = 0.2
 """[s] at the end of an episode for which it must be there."""
@@ -141,7 +141,7 @@ class Reach(Task):
         return Start(qpos=qpos, qvel=scene.zeros(scene.nv))
 
     def advance(self, scene: Scene, chance: Chance) -> None:
-        near = self.measure_miss(scene) < _NEAR
+        near = self.measure_miss(scene) < _GOAL_TOLERANCE
         self._held = torch.where(near, self._held + self.period, 0.0)
 
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:

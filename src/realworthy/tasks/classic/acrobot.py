@@ -44,13 +44,13 @@ _ENERGY = 0.25
 """[J] above rest upright that the reference swings up to."""
 _CATCH = 2500.0
 """Cost to come below which the reference catches."""
-_LITTLE = 2000.0
+_COST_SCALE = 2000.0
 """Cost to come at which what is paid for being near has fallen to 1/e."""
-_MOST = 4.0
+_MAX_ENERGY_ERROR = 4.0
 """Of the energy that is lacking or too much, in units of the first link's lever."""
 _STANDS, _FALLEN = 0.3, 0.6
 """[s] upright after which it stands; height below which it has then fallen."""
-_NEAR = 0.04
+_BALANCE_START_SPREAD = 0.04
 """[rad], [rad/s] from upright within which balancing begins."""
 _UNDER_WAY = 3
 """Actions that are seen."""
@@ -126,8 +126,8 @@ class _Acrobot(Task, ABC):
         cost = self._regulator.foresee(self._measure_deviation(scene)).clamp(min=0)
         return {
             "height": compute_tolerance(height, lower=_HIGH, upper=2.0, margin=1.0),
-            "energy": -energy.abs().clamp(max=_MOST),
-            "near": torch.exp(-(cost / _LITTLE).sqrt()),
+            "energy": -energy.abs().clamp(max=_MAX_ENERGY_ERROR),
+            "near": torch.exp(-(cost / _COST_SCALE).sqrt()),
         }
 
     def find_failures(self, scene: Scene) -> Tensor:
@@ -187,7 +187,10 @@ class AcrobotBalance(_Acrobot):
         u = 2 * chance.uniform("start", 4, worlds) - 1
         self._held = torch.where(worlds, 0.0, self._held)
         self._stands = self._stands | worlds
-        return Start(qpos=self._upright + _NEAR * u[:, :2], qvel=_NEAR * u[:, 2:])
+        return Start(
+            qpos=self._upright + _BALANCE_START_SPREAD * u[:, :2],
+            qvel=_BALANCE_START_SPREAD * u[:, 2:],
+        )
 
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:
         alive = (self.find_failures(scene) == 0).to(torch.float32)

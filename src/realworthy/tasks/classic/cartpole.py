@@ -18,7 +18,7 @@ from realworthy.tasks.failures import Failure
 from realworthy.tasks.task import Controller, Start, Task
 from realworthy.twins import Twin, bind, load_twin
 
-_NEAR = 0.2
+_UPRIGHT_TOLERANCE = 0.2
 """[rad] from upright that counts as balanced."""
 _CENTRED = 0.5
 """[m] from the middle of the rail that counts as centred."""
@@ -66,7 +66,7 @@ class _Cartpole(Task, ABC):
         self._held = scene.zeros()
 
     def advance(self, scene: Scene, chance: Chance) -> None:
-        is_good = (_from_upright(scene).abs() < _NEAR) & (
+        is_good = (_from_upright(scene).abs() < _UPRIGHT_TOLERANCE) & (
             scene.qpos[:, 0].abs() < _CENTRED
         )
         self._held = torch.where(is_good, self._held + self.period, 0.0)

@@ -21,7 +21,7 @@ from realworthy.tasks.task import Controller, Start, Task
 from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.commands import describe_commands
 
-_NEAR = 0.1
+_UPRIGHT_TOLERANCE = 0.1
 """[rad] from upright that counts as balanced."""
 _HOLD = 2.0
 """[s] at the end of an episode for which it must be balanced."""
@@ -79,7 +79,7 @@ class PendulumSwingUp(Task):
         return Start(qpos=0.5 * u[:, :1], qvel=0.5 * u[:, 1:])
 
     def advance(self, scene: Scene, chance: Chance) -> None:
-        near = _from_upright(scene).abs() < _NEAR
+        near = _from_upright(scene).abs() < _UPRIGHT_TOLERANCE
         self._held = torch.where(near, self._held + self.period, 0.0)
 
     def compute_rewards(self, scene: Scene) -> dict[str, Tensor]:

@@ -19,8 +19,9 @@ from realworthy.errors import RealworthyError
 from realworthy.simulators import Simulator
 
 Floats = NDArray[np.float64]
-_SMALL = 1e-5
-"""Of a difference, in the units of states and commands."""
+_DIFFERENCE_STEP = 1e-5
+"""Of a central difference, in the units of states and commands: near the cube root of
+the machine's precision, 6e-6, where truncation and rounding balance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ def linearise(
         return np.concatenate([data.qpos, data.qvel])
 
     slopes = [
-        (move(change) - move(-change)) / (2 * _SMALL)
-        for change in _SMALL * np.eye(2 * nv + 1)
+        (move(change) - move(-change)) / (2 * _DIFFERENCE_STEP)
+        for change in _DIFFERENCE_STEP * np.eye(2 * nv + 1)
     ]
     both = np.stack(slopes, axis=1)
     return both[:, :-1], both[:, -1:]

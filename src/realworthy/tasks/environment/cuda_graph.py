@@ -38,7 +38,7 @@ class Recorded(Generic[T]):
     """
 
     def __init__(
-        self, work: Callable[[], T], memory: "Memory", generator: torch.Generator
+        self, work: Callable[[], T], memory: "StaticBuffers", generator: torch.Generator
     ) -> None:
         self._work, self._memory, self._generator = work, memory, generator
         self._replaced: dict[tuple[int, str], Place] = {}
@@ -94,7 +94,7 @@ class Place:
         return getattr(self.holder, self.name)
 
 
-class Memory:
+class StaticBuffers:
     """Places that keep their tensor: what comes in its place is copied into it."""
 
     def __init__(self, holder: object) -> None:

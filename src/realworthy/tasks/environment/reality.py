@@ -24,7 +24,8 @@ Ids = NDArray[np.intp]
 _WIDTHS = {mujoco.mjtJoint.mjJNT_FREE: (7, 6), mujoco.mjtJoint.mjJNT_BALL: (4, 3)}
 """Of joints in `qpos` and `qvel`; others have one number in each."""
 _OF_BODIES, _OF_SITES = ("xpos", "xquat", "xmat", "xipos"), ("site_xpos", "site_xmat")
-_ALIKE = ("time", "outcome", "ctrl")
+_SHARED_ARRAYS = ("time", "outcome", "ctrl")
+"""Arrays that mean the same in the model of the task and in that of the reality."""
 
 
 def build_real_worlds(
@@ -124,7 +125,7 @@ class SeenAsTwin(Simulator):
 
     def array(self, name: str) -> Array:
         """(worlds, …) values, not to be written into."""
-        known = ("qpos", "qvel", *self._columns, *_ALIKE)
+        known = ("qpos", "qvel", *self._columns, *_SHARED_ARRAYS)
         if name not in known:
             raise RealworthyError(
                 f"'{name}' of a reality has no place in its twin.",

@@ -16,7 +16,7 @@ from realworthy.simulators import MujocoCpu, Outcome, Simulator
 from realworthy.simulators.replay.inputs import Encoders
 from realworthy.tasks.environment.actuation import Actuation
 from realworthy.tasks.environment.chance import Chance
-from realworthy.tasks.environment.cuda_graph import Memory, Recorded
+from realworthy.tasks.environment.cuda_graph import Recorded, StaticBuffers
 from realworthy.tasks.environment.devices import find_device, spare_threads
 from realworthy.tasks.environment.environment import (
     Environment,
@@ -130,7 +130,7 @@ class TaskWorlds(Environment):
         self._waiting = torch.zeros(world_count, dtype=torch.bool, device=self.device)
         self._invalid = torch.zeros((), dtype=torch.int64, device=self.device)
         self._steps = 0
-        self._memory = Memory(self)
+        self._memory = StaticBuffers(self)
         self._action = scene.zeros(self.action_width)
         self._done = torch.zeros_like(self._waiting)
         self._course = self._build_course(seed)

@@ -20,7 +20,7 @@ from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.legged.locomotion import (
     Base,
-    BaseMotion,
+    BaseState,
     CommandSettings,
     Feet,
     VelocityCommands,
@@ -227,7 +227,7 @@ class BipedVelocity(Task):
         lift = _SWING * torch.sin(phase).clamp(min=0).square()
         return torch.where(beats, lift, 0.0)
 
-    def _judge(self, motion: BaseMotion) -> Tensor:
+    def _judge(self, motion: BaseState) -> Tensor:
         """(worlds,) `Failure` codes."""
         fell = motion.gravity[:, 2] > -_LEVEL
         low = motion.position[:, 2] < self.settings.lowest * self.stance.height

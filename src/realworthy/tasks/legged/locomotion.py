@@ -20,7 +20,7 @@ _TOUCH = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class BaseMotion:
+class BaseState:
     """The base of every world, from the truth."""
 
     position: Tensor
@@ -51,12 +51,12 @@ class Base:
         assert base is not None
         self.qpos, self.dof = base
 
-    def read(self, scene: Scene) -> BaseMotion:
+    def read(self, scene: Scene) -> BaseState:
         """As of the last step."""
         pose = scene.qpos[:, self.qpos : self.qpos + 7]
         motion = scene.qvel[:, self.dof : self.dof + 6]
         w, v = pose[:, 3:4], pose[:, 4:7]
-        return BaseMotion(
+        return BaseState(
             position=pose[:, :3],
             orientation=pose[:, 3:],
             velocity=_turn_back(w, v, motion[:, :3]),

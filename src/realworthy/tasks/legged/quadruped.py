@@ -20,7 +20,7 @@ from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.legged.locomotion import (
     Base,
-    BaseMotion,
+    BaseState,
     CommandSettings,
     Feet,
     VelocityCommands,
@@ -246,14 +246,14 @@ class QuadrupedVelocity(Task):
             for name, x in part.memory().items()
         }
 
-    def _find_height(self, motion: BaseMotion) -> Tensor:
+    def _find_height(self, motion: BaseState) -> Tensor:
         """(worlds,) [m] of the base above the ground under it."""
         height = motion.position[:, 2]
         if self.walkers is None:
             return height
         return height - self.walkers.find_height(motion.position[:, :2])
 
-    def _judge(self, motion: BaseMotion) -> Tensor:
+    def _judge(self, motion: BaseState) -> Tensor:
         """(worlds,) `Failure` codes."""
         fell = motion.gravity[:, 2] > -_LEVEL
         least = self.settings.lowest * self.stance.height

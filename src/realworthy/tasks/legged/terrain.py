@@ -16,7 +16,7 @@ from torch import Tensor
 
 from realworthy.errors import RealworthyError
 from realworthy.tasks.environment.scene import Scene
-from realworthy.tasks.legged.locomotion import BaseMotion
+from realworthy.tasks.legged.locomotion import BaseState
 from realworthy.twins import Twin
 
 KINDS = ("rough", "slope", "stairs")
@@ -190,7 +190,7 @@ class Walkers:
         change = up.to(torch.int64) - down.to(torch.int64)
         return (self.level + change).clamp(0, s.levels - 1)
 
-    def advance(self, base: BaseMotion, command: Tensor) -> None:
+    def advance(self, base: BaseState, command: Tensor) -> None:
         """Adds the way of the step that was just made."""
         speed = command[:, :2].norm(dim=1)
         along = (base.velocity[:, :2] * command[:, :2]).sum(1) / speed.clamp(min=1e-6)
@@ -212,7 +212,7 @@ class Walkers:
         far = h[row + 1, column] * (1 - x) + h[row + 1, column + 1] * x
         return near * (1 - y) + far * y
 
-    def scan(self, base: BaseMotion) -> Tensor:
+    def scan(self, base: BaseState) -> Tensor:
         """(worlds, 9) [m] of the base above the ground around it, turned with it."""
         cosine, sine = base.heading[:, None].unbind(-1)
         ahead, left = self._scan.unbind(-1)

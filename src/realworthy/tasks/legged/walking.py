@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from realworthy.tasks.environment.scene import Scene
-from realworthy.tasks.legged.locomotion import BaseMotion, Feet
+from realworthy.tasks.legged.locomotion import BaseState, Feet
 
 _NAMES = ("steps", "error", "square", "turn", "slip", "stance", "travel", "path")
 
@@ -57,7 +57,7 @@ class WalkTally:
         self.running = torch.where(mask, 0.0, self.running)
 
     def advance(
-        self, base: BaseMotion, feet: Feet, command: Tensor, falls: Tensor
+        self, base: BaseState, feet: Feet, command: Tensor, falls: Tensor
     ) -> None:
         """Adds the step that was just made; `falls` (worlds,) bool: it ended in one."""
         square = (base.velocity[:, :2] - command[:, :2]).square().sum(1)

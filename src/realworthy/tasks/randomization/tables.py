@@ -30,7 +30,7 @@ from realworthy.twins.space import ALL
 from realworthy.twins.writers.joints import single_joints
 
 Floats = NDArray[np.float64]
-_WIDE = 2.0
+_LOG_UNIFORM_RATIO = 2.0
 """Ratio of its ends beyond which a factor is drawn log-uniformly."""
 _FROM_ZERO = 2.0
 """Standard deviations from zero up to which a number may as well be zero."""
@@ -178,7 +178,11 @@ def _spread(
         problem = f"is cut to [{lower:g}, {upper:g}]"
     if lower == upper:
         return Fixed(lower), problem
-    is_wide = row.operation is Operation.SCALE and lower > 0 and upper > _WIDE * lower
+    is_wide = (
+        row.operation is Operation.SCALE
+        and lower > 0
+        and upper > _LOG_UNIFORM_RATIO * lower
+    )
     return (LogUniform if is_wide else Uniform)(lower, upper), problem
 
 

@@ -18,10 +18,10 @@ from realworthy.tasks.failures import Failure
 from realworthy.tasks.task import Controller, Input, Start
 from realworthy.tasks.wheels.driving import HISTORY, POSE, Driving, wrap
 
-_FAR = 2.0
+_MAX_POSE_DISTANCE = 2.0
 """[m] from a pose beyond which it has been lost."""
-_CLOSE = 0.01
-"""[m] from a pose within which no way leads nearer."""
+_MIN_APPROACH_DISTANCE = 0.01
+"""[m] by which the way to a pose is divided at least: nearer, it has no direction."""
 
 
 class DriveGoal(Driving):
@@ -55,7 +55,9 @@ class DriveGoal(Driving):
         distance, turn = errors[:, :2].norm(dim=1), errors[:, 2]
         forward = self.find_motion(scene)[:, 0]
         return found | {
-            "approach": forward * errors[:, 0] / distance.clamp(min=_CLOSE),
+            "approach": forward
+            * errors[:, 0]
+            / distance.clamp(min=_MIN_APPROACH_DISTANCE),
             "heading": found["position"] * (1 + torch.cos(turn)) / 2,
             "there": self.is_near(scene).to(distance.dtype),
         }
@@ -96,7 +98,7 @@ class DriveGoal(Driving):
         return (torch.hypot(ahead, aside) < 0.05) & (turn.abs() < 0.15)
 
     def is_lost(self, scene: Scene) -> Tensor:
-        return self.find_errors(scene)[:, :2].norm(dim=1) > _FAR
+        return self.find_errors(scene)[:, :2].norm(dim=1) > _MAX_POSE_DISTANCE
 
 
 class DrivePath(Driving):

@@ -18,10 +18,11 @@ from realworthy.twins.inspection.names import actuator_name, is_named, joint_nam
 from realworthy.twins.inspection.pose import Posed
 
 _HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
-_BALANCED = (
-    0.05  # two stated limits further apart than this share contradict each other
-)
-_STEADY = 1.0  # kp·dt²/I and kd·dt/I up to this are safe; from 2 to 4 they blow up
+_LIMIT_TOLERANCE = 0.05
+"""Relative difference from which two stated limits contradict each other."""
+_MAX_STABLE_GAIN = 1.0
+"""Of kp·dt²/I and kd·dt/I. Explicit damping diverges from kd·dt/I = 2, a semi-implicit
+spring from kp·dt²/I = 4; half of the nearer one is safe."""
 _BANG_BANG = 0.005  # [rad] error at which a position servo may first be at full force
 _SERVOS = ("position", "velocity", "pid", "general")
 _EXPLICIT_DAMPING = {
@@ -124,14 +125,17 @@ def _inspect_force_ranges(model: mujoco.MjModel) -> list[ModelFinding]:
         if (
             own is not None
             and by_input is not None
-            and by_input > own * (1 + _BALANCED)
+            and by_input > own * (1 + _LIMIT_TOLERANCE)
         ):
             with_input[actuator_name(model, i)] = f"{by_input:.4g} against {own:.4g}"
         if joint is None or not model.jnt_actfrclimited[joint]:
             continue
         of_joint = float(np.abs(model.jnt_actfrcrange[joint]).max())
         strength = own if own is not None else by_input
-        if strength is not None and abs(strength - of_joint) > _BALANCED * of_joint:
+        if (
+            strength is not None
+            and abs(strength - of_joint) > _LIMIT_TOLERANCE * of_joint
+        ):
             with_joint[actuator_name(model, i)] = (
                 f"{strength:.4g} against {of_joint:.4g}"
             )
@@ -194,7 +198,9 @@ def _inspect_steadiness(posed: Posed) -> list[ModelFinding]:
         if not implicit:
             numbers["kd·dt/I"] = damping * timestep / inertia
         shown = [
-            f"{k} {number:.2g}" for k, number in numbers.items() if number > _STEADY
+            f"{k} {number:.2g}"
+            for k, number in numbers.items()
+            if number > _MAX_STABLE_GAIN
         ]
         if shown:
             details[actuator_name(model, i)] = ", ".join(shown)

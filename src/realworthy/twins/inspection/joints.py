@@ -9,9 +9,14 @@ from realworthy.twins.inspection.names import is_named, joint_name
 from realworthy.twins.inspection.pose import Posed
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
-_WIDE = 4.01 * np.pi  # [rad] span of a limited hinge beyond which degrees are possible
-_WIDEST = 8 * np.pi  # … and probable
-_NARROWEST = 0.12  # [rad] span below which radians were probably read as degrees
+_POSSIBLE_DEGREE_SPAN = 4.01 * np.pi
+"""[rad] span of a limited hinge, just over two turns, beyond which its limits may be
+degrees that were read as radians."""
+_PROBABLE_DEGREE_SPAN = 8 * np.pi
+"""[rad] four turns: 25 read as radians is an ordinary range of 25 degrees."""
+_MIN_RADIAN_SPAN = 0.12
+"""[rad] span of a driven hinge below which radians were probably read as degrees: a
+whole turn, 2π, becomes 0.11 where a compiler takes it for degrees."""
 _STIFF_IMPEDANCE = 0.99  # friction with less of it creeps
 
 
@@ -99,10 +104,10 @@ def _inspect_units(model: mujoco.MjModel) -> list[ModelFinding]:
         if model.jnt_type[joint] != _HINGE or not model.jnt_limited[joint]:
             continue
         low, high = model.jnt_range[joint]
-        if high - low > _WIDE:
-            found = widest if high - low > _WIDEST else wide
+        if high - low > _POSSIBLE_DEGREE_SPAN:
+            found = widest if high - low > _PROBABLE_DEGREE_SPAN else wide
             found[joint_name(model, joint)] = f"{high - low:.4g} rad"
-        elif 0 < high - low < _NARROWEST and actuators_of(model, joint):
+        elif 0 < high - low < _MIN_RADIAN_SPAN and actuators_of(model, joint):
             narrow[joint_name(model, joint)] = f"{high - low:.4g} rad"
     return [
         *group(

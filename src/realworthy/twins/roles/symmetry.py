@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from realworthy.twins.roles.tree import KinematicTree
 
 Floats = NDArray[np.float64]
-_NEAR = 0.02
+_IMAGE_TOLERANCE = 0.02
 """Share of the robot's breadth by which places may miss their image: models are rounded
 to millimetres."""
 _PARALLEL = 0.98
@@ -23,7 +23,7 @@ def find_mirror_image(tree: KinematicTree) -> dict[str, tuple[str, float]] | Non
     places = np.array([_place(tree, joint) for joint in joints])
     if not len(places):
         return None
-    near = _NEAR * float(np.ptp(places[:, 1]) or np.ptp(places))
+    near = _IMAGE_TOLERANCE * float(np.ptp(places[:, 1]) or np.ptp(places))
     found: dict[str, tuple[str, float]] = {}
     for joint, place in zip(joints, places, strict=True):
         image = _reflect(tree, joint)

@@ -14,7 +14,7 @@ from realworthy.twins.writers import (
     signals,
     surroundings,
 )
-from realworthy.twins.writers.writer import Edit, Fields, Group, Rows, Writer
+from realworthy.twins.writers.writer import Fields, Group, ModelEdit, Rows, Writer
 
 WRITERS: dict[str, Writer] = {
     writer.kind: writer
@@ -57,4 +57,4 @@ WRITERS: dict[str, Writer] = {
     )
 }
 
-__all__ = ["WRITERS", "Edit", "Fields", "Group", "Rows", "Writer"]
+__all__ = ["WRITERS", "Fields", "Group", "ModelEdit", "Rows", "Writer"]

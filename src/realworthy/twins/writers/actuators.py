@@ -9,9 +9,9 @@ from realworthy.errors import BadModel
 from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.joints import is_slide
 from realworthy.twins.writers.writer import (
-    Edit,
+    FieldSlot,
     Group,
-    Slot,
+    ModelEdit,
     SlotEdit,
     Writer,
     between,
@@ -71,19 +71,19 @@ def is_dc_motor(model: mujoco.MjModel, actuator: int) -> bool:
     return bool(model.actuator_gaintype[actuator] == _DC)
 
 
-def _edit_kp(compiled: CompiledModel, name: str) -> Edit:
+def _edit_kp(compiled: CompiledModel, name: str) -> ModelEdit:
     i = compiled.id(_ACTUATOR, name)
-    slots = [Slot("actuator_biasprm", (i, 1), -1.0)]
+    slots = [FieldSlot("actuator_biasprm", (i, 1), -1.0)]
     if not is_pid(compiled.model, i):
-        slots.append(Slot("actuator_gainprm", (i, 0)))
+        slots.append(FieldSlot("actuator_gainprm", (i, 0)))
     return SlotEdit(compiled, slots)
 
 
-def _edit_kd(compiled: CompiledModel, name: str) -> Edit:
+def _edit_kd(compiled: CompiledModel, name: str) -> ModelEdit:
     i = compiled.id(_ACTUATOR, name)
-    slots = [Slot("actuator_biasprm", (i, 2), -1.0)]
+    slots = [FieldSlot("actuator_biasprm", (i, 2), -1.0)]
     if is_velocity_servo(compiled.model, i):
-        slots.append(Slot("actuator_gainprm", (i, 0)))
+        slots.append(FieldSlot("actuator_gainprm", (i, 0)))
     return SlotEdit(compiled, slots)
 
 
@@ -101,7 +101,7 @@ def _limit_place(model: mujoco.MjModel, actuator: int) -> tuple[str, int] | None
     return None
 
 
-def _edit_torque_limit(compiled: CompiledModel, name: str) -> Edit:
+def _edit_torque_limit(compiled: CompiledModel, name: str) -> ModelEdit:
     i = compiled.id(_ACTUATOR, name)
     place = _limit_place(compiled.model, i)
     if place is None:
@@ -110,13 +110,15 @@ def _edit_torque_limit(compiled: CompiledModel, name: str) -> Edit:
             hint='Give it forcerange="-LIMIT LIMIT" in the model.',
         )
     field, row = place
-    return SlotEdit(compiled, [Slot(field, (row, 1)), Slot(field, (row, 0), -1.0)])
+    return SlotEdit(
+        compiled, [FieldSlot(field, (row, 1)), FieldSlot(field, (row, 0), -1.0)]
+    )
 
 
-def _edit_slot(field: str, *index: int) -> Callable[[CompiledModel, str], Edit]:
-    def edit(compiled: CompiledModel, name: str) -> Edit:
+def _edit_slot(field: str, *index: int) -> Callable[[CompiledModel, str], ModelEdit]:
+    def edit(compiled: CompiledModel, name: str) -> ModelEdit:
         place = (compiled.id(_ACTUATOR, name), *index)
-        return SlotEdit(compiled, [Slot(field, place)])
+        return SlotEdit(compiled, [FieldSlot(field, place)])
 
     return edit
 
@@ -223,7 +225,7 @@ ACTION_NOISE = Writer(
     edit=lambda compiled, name: SlotEdit(
         compiled,
         [
-            Slot("own.action_noise", (k,))
+            FieldSlot("own.action_noise", (k,))
             for k in _control_places(compiled, compiled.id(_ACTUATOR, name))
         ],
     ),

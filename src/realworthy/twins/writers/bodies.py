@@ -19,12 +19,12 @@ from realworthy.parameters.inertia import (
 )
 from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
-    Edit,
     Fields,
+    FieldSlot,
     Floats,
     Group,
+    ModelEdit,
     Rows,
-    Slot,
     SlotEdit,
     Writer,
     combine,
@@ -75,7 +75,7 @@ def keep_general(
     body.fullinertia = np.array([math.nan, 0, 0, 0, 0, 0])
 
 
-class MassEdit(Edit):
+class MassEdit(ModelEdit):
     """Mass at constant shape: the inertia follows in proportion."""
 
     fields = ("body_mass", "body_inertia")
@@ -96,7 +96,7 @@ class MassEdit(Edit):
         fields["body_mass"][rows, self.body] = mass
 
 
-class InertiaEdit(Edit):
+class InertiaEdit(ModelEdit):
     """All ten inertial numbers as one log-Cholesky block."""
 
     fields = _INERTIAL
@@ -123,7 +123,7 @@ def _write_rigid_body(fields: Fields, rows: Rows, body: int, to: RigidBody) -> N
     fields["body_inertia"][rows, body] = moments
 
 
-class StretchEdit(Edit):
+class StretchEdit(ModelEdit):
     """Matter, shapes, children and sites of a body stretched by A(s) = 1 + (s − 1) P.
 
     P projects on the stretched directions; mass stays. Only boxes, spheres, capsules,
@@ -266,7 +266,7 @@ def _links(compiled: CompiledModel) -> tuple[str, ...]:
     )
 
 
-def _stretch_link(compiled: CompiledModel, element: str) -> Edit:
+def _stretch_link(compiled: CompiledModel, element: str) -> ModelEdit:
     axis = _link_axis(compiled, element)
     if axis is None:
         raise BadModel(
@@ -287,13 +287,15 @@ def _objects(compiled: CompiledModel) -> tuple[str, ...]:
     )
 
 
-def _edit_centre(compiled: CompiledModel, element: str) -> Edit:
+def _edit_centre(compiled: CompiledModel, element: str) -> ModelEdit:
     body = compiled.id(_BODY, element)
     axes = range(3)
-    return SlotEdit(compiled, *([Slot("body_ipos", (body, axis))] for axis in axes))
+    return SlotEdit(
+        compiled, *([FieldSlot("body_ipos", (body, axis))] for axis in axes)
+    )
 
 
-def _edit_stretch(projector: Floats) -> Callable[[CompiledModel, str], Edit]:
+def _edit_stretch(projector: Floats) -> Callable[[CompiledModel, str], ModelEdit]:
     return lambda compiled, element: StretchEdit(compiled, element, projector)
 
 

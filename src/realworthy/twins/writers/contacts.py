@@ -6,12 +6,12 @@ import numpy as np
 from realworthy.parameters import Operation
 from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
-    Edit,
     Fields,
+    FieldSlot,
     Floats,
     Group,
+    ModelEdit,
     Rows,
-    Slot,
     SlotEdit,
     Writer,
     between,
@@ -34,9 +34,9 @@ def _surfaces(compiled: CompiledModel, body: str) -> list[int]:
     return [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
 
 
-def _edit_friction(compiled: CompiledModel, body: str) -> Edit:
+def _edit_friction(compiled: CompiledModel, body: str) -> ModelEdit:
     """Sliding friction. A contact takes the larger of its two surfaces' numbers."""
-    slots = [Slot("geom_friction", (g, 0)) for g in _surfaces(compiled, body)]
+    slots = [FieldSlot("geom_friction", (g, 0)) for g in _surfaces(compiled, body)]
     return SlotEdit(compiled, slots)
 
 
@@ -63,7 +63,7 @@ def damping_ratio(restitution: Floats) -> Floats:
     return np.interp(restitution, bounce(zeta)[::-1], zeta[::-1])
 
 
-class RestitutionEdit(Edit):
+class RestitutionEdit(ModelEdit):
     """Restitution as the damping ratio of the contact reference, at equal stiffness.
 
     MuJoCo has no restitution: `solref` = (time constant, damping ratio). The natural

@@ -7,9 +7,9 @@ import numpy as np
 
 from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.writer import (
-    Edit,
+    FieldSlot,
     Group,
-    Slot,
+    ModelEdit,
     SlotEdit,
     Writer,
     ratio,
@@ -51,14 +51,16 @@ def _of_slides(unit: str) -> Callable[[CompiledModel, str], str]:
 
 
 def _dof_slot(field: str):
-    def edit(compiled: CompiledModel, joint: str) -> Edit:
-        return SlotEdit(compiled, [Slot(field, (dof(compiled, joint),))])
+    def edit(compiled: CompiledModel, joint: str) -> ModelEdit:
+        return SlotEdit(compiled, [FieldSlot(field, (dof(compiled, joint),))])
 
     return edit
 
 
-def _edit_stiffness(compiled: CompiledModel, joint: str) -> Edit:
-    return SlotEdit(compiled, [Slot("jnt_stiffness", (compiled.id(_JOINT, joint),))])
+def _edit_stiffness(compiled: CompiledModel, joint: str) -> ModelEdit:
+    return SlotEdit(
+        compiled, [FieldSlot("jnt_stiffness", (compiled.id(_JOINT, joint),))]
+    )
 
 
 def _stiffen_friction(

@@ -5,7 +5,14 @@ from functools import cache
 from realworthy.actuators import KINDS
 from realworthy.twins.compiled_model import CompiledModel
 from realworthy.twins.writers.actuators import DELAY
-from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer, ratio
+from realworthy.twins.writers.writer import (
+    FieldSlot,
+    Group,
+    ModelEdit,
+    SlotEdit,
+    Writer,
+    ratio,
+)
 
 _PREFIX = "own.law."
 
@@ -25,8 +32,8 @@ def law_writer(kind: str) -> Writer:
         names = [n.removeprefix(_PREFIX) for n in compiled.own if n.startswith(_PREFIX)]
         return tuple(n.removesuffix(tail) for n in names if n.endswith(tail))
 
-    def edit(compiled: CompiledModel, element: str) -> Edit:
-        return SlotEdit(compiled, [Slot(f"{_PREFIX}{element}.{kind}")])
+    def edit(compiled: CompiledModel, element: str) -> ModelEdit:
+        return SlotEdit(compiled, [FieldSlot(f"{_PREFIX}{element}.{kind}")])
 
     return Writer(
         kind=kind,

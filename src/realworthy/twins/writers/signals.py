@@ -6,7 +6,13 @@ import mujoco
 
 from realworthy.twins.compiled_model import CompiledModel, object_names
 from realworthy.twins.writers.joints import dof, is_slide, single_joints
-from realworthy.twins.writers.writer import Edit, Group, Slot, SlotEdit, Writer
+from realworthy.twins.writers.writer import (
+    FieldSlot,
+    Group,
+    ModelEdit,
+    SlotEdit,
+    Writer,
+)
 
 _SENSOR = mujoco.mjtObj.mjOBJ_SENSOR
 _JOINT = mujoco.mjtObj.mjOBJ_JOINT
@@ -42,17 +48,19 @@ def _find_unit(compiled: CompiledModel, name: str) -> str:
 
 
 def _edit_own(field: str):
-    def edit(compiled: CompiledModel, name: str) -> Edit:
+    def edit(compiled: CompiledModel, name: str) -> ModelEdit:
         i = compiled.id(_SENSOR, name)
         first = int(compiled.model.sensor_adr[i])
         places = range(first, first + int(compiled.model.sensor_dim[i]))
-        return SlotEdit(compiled, [Slot(field, (k,)) for k in places])
+        return SlotEdit(compiled, [FieldSlot(field, (k,)) for k in places])
 
     return edit
 
 
-def _edit_delay(compiled: CompiledModel, name: str) -> Edit:
-    return SlotEdit(compiled, [Slot("sensor_delay", (compiled.id(_SENSOR, name),))])
+def _edit_delay(compiled: CompiledModel, name: str) -> ModelEdit:
+    return SlotEdit(
+        compiled, [FieldSlot("sensor_delay", (compiled.id(_SENSOR, name),))]
+    )
 
 
 def _make_room_for_delay(
@@ -64,13 +72,13 @@ def _make_room_for_delay(
     sensor.interp = 1
 
 
-def _edit_initial_position(compiled: CompiledModel, joint: str) -> Edit:
+def _edit_initial_position(compiled: CompiledModel, joint: str) -> ModelEdit:
     place = int(compiled.model.jnt_qposadr[compiled.id(_JOINT, joint)])
-    return SlotEdit(compiled, [Slot("own.initial_qpos", (place,))])
+    return SlotEdit(compiled, [FieldSlot("own.initial_qpos", (place,))])
 
 
-def _edit_initial_velocity(compiled: CompiledModel, joint: str) -> Edit:
-    return SlotEdit(compiled, [Slot("own.initial_qvel", (dof(compiled, joint),))])
+def _edit_initial_velocity(compiled: CompiledModel, joint: str) -> ModelEdit:
+    return SlotEdit(compiled, [FieldSlot("own.initial_qvel", (dof(compiled, joint),))])
 
 
 SENSOR_BIAS = Writer(

@@ -8,12 +8,12 @@ from realworthy.twins.compiled_model import PUSH_COLUMNS, CompiledModel, object_
 from realworthy.twins.structure import TABLE
 from realworthy.twins.writers.bodies import moving_bodies
 from realworthy.twins.writers.writer import (
-    Edit,
     Fields,
+    FieldSlot,
     Floats,
     Group,
+    ModelEdit,
     Rows,
-    Slot,
     SlotEdit,
     Writer,
     combine,
@@ -27,7 +27,7 @@ _CAMERA = mujoco.mjtObj.mjOBJ_CAMERA
 _MATERIAL = mujoco.mjtObj.mjOBJ_MATERIAL
 
 
-class GravityEdit(Edit):
+class GravityEdit(ModelEdit):
     """The size of gravity, in the direction that it has."""
 
     fields = ("opt.gravity",)
@@ -47,7 +47,7 @@ class GravityEdit(Edit):
         gravity[rows] = current / size * combine(size, values, operation)
 
 
-class GravityTiltEdit(Edit):
+class GravityTiltEdit(ModelEdit):
     """A floor that is not level: gravity turned about the world's x and y axes."""
 
     fields = ("opt.gravity",)
@@ -74,7 +74,7 @@ class GravityTiltEdit(Edit):
         fields["opt.gravity"][rows] = np.stack([x, y, z], axis=1)
 
 
-class TerrainHeightEdit(Edit):
+class TerrainHeightEdit(ModelEdit):
     """The height of a height field's highest point [m]; its shape stays.
 
     MuJoCo shares the shape between worlds: other terrain means another place on it.
@@ -114,14 +114,16 @@ def _tables(compiled: CompiledModel) -> tuple[str, ...]:
     return tuple(n for n in names if n == TABLE and planes[compiled.id(_GEOM, n)])
 
 
-def _edit_table(compiled: CompiledModel, table: str) -> Edit:
-    return SlotEdit(compiled, [Slot("geom_pos", (compiled.id(_GEOM, table), 2))])
+def _edit_table(compiled: CompiledModel, table: str) -> ModelEdit:
+    return SlotEdit(compiled, [FieldSlot("geom_pos", (compiled.id(_GEOM, table), 2))])
 
 
-def _edit_push(compiled: CompiledModel, body: str) -> Edit:
+def _edit_push(compiled: CompiledModel, body: str) -> ModelEdit:
     i = compiled.id(_BODY, body)
     columns = range(len(PUSH_COLUMNS))
-    return SlotEdit(compiled, *([Slot("own.push", (i, column))] for column in columns))
+    return SlotEdit(
+        compiled, *([FieldSlot("own.push", (i, column))] for column in columns)
+    )
 
 
 def _named(kind: mujoco.mjtObj):
@@ -129,10 +131,10 @@ def _named(kind: mujoco.mjtObj):
 
 
 def _slots(kind: mujoco.mjtObj, field: str, width: int):
-    def edit(compiled: CompiledModel, name: str) -> Edit:
+    def edit(compiled: CompiledModel, name: str) -> ModelEdit:
         i = compiled.id(kind, name)
         places = [(i, k) for k in range(width)] if width else [(i,)]
-        return SlotEdit(compiled, *([Slot(field, place)] for place in places))
+        return SlotEdit(compiled, *([FieldSlot(field, place)] for place in places))
 
     return edit
 

@@ -41,7 +41,7 @@ class Group(enum.StrEnum):
     VISUAL = "visual"
 
 
-class Edit(ABC):
+class ModelEdit(ABC):
     """A quantity joined to one element of one compiled model."""
 
     fields: tuple[str, ...]
@@ -59,7 +59,7 @@ class Edit(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class FieldSlot:
     """A place in a field; holds `factor` times the value."""
 
     field: str
@@ -67,10 +67,12 @@ class Slot:
     factor: float = 1.0
 
 
-class SlotEdit(Edit):
+class SlotEdit(ModelEdit):
     """A quantity that is copied as it is into one or more places per component."""
 
-    def __init__(self, compiled: CompiledModel, *components: Sequence[Slot]) -> None:
+    def __init__(
+        self, compiled: CompiledModel, *components: Sequence[FieldSlot]
+    ) -> None:
         self.components = components
         names = [slot.field for slots in components for slot in slots]
         self.fields = tuple(dict.fromkeys(names))
@@ -118,7 +120,7 @@ class Writer:
     group: Group
     elements: Callable[[CompiledModel], tuple[str, ...]]
     """Names of the elements of a model that have this quantity."""
-    edit: Callable[[CompiledModel, str], Edit]
+    edit: Callable[[CompiledModel, str], ModelEdit]
     """The quantity joined to a named element."""
     components: tuple[str, ...] = ("",)
     lower: float = -math.inf
@@ -168,5 +170,5 @@ def between(lower: float, upper: float) -> Callable[[float], Marginal | None]:
     return lambda nominal: Uniform(lower, upper)
 
 
-def _read(compiled: CompiledModel, slot: Slot) -> float:
+def _read(compiled: CompiledModel, slot: FieldSlot) -> float:
     return float(compiled.nominal(slot.field)[slot.index]) / slot.factor
