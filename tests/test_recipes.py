@@ -11,10 +11,12 @@ SMALL = {
     "circle": ["--worlds", "32"],
     "loop": ["--glance"],
     "own_driver": ["--repeats", "1"],
+    "own_task": ["--glance"],
 }
 """Options that make a recipe short."""
 EXPECTED = {"loop": "<deployment of 1 trials: done>"}
 EXPECTED["own_driver"] = "21 of 21 promises kept"
+EXPECTED["own_task"] = "own_task.py:DoublePole': fail, success 0% to 6%"
 """What a recipe prints, beside the truth."""
 
 

@@ -83,7 +83,8 @@ def test_so_is_one_within_another(outer: str, key: str):
 def test_only_what_is_not_required_may_be_left_out():
     optional = set(tree()) - set(REQUIRED)
     ports = {"vectors", "images", "arrays", "outputs", "states"}
-    assert optional == {"envelope", "evaluation", "resting", "roles"} | ports
+    task = {"task_file", "task_settings"}
+    assert optional == {"envelope", "evaluation", "resting", "roles"} | ports | task
     assert read({k: v for k, v in tree().items() if k in REQUIRED}) == contract()
 
 

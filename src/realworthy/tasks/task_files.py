@@ -23,7 +23,7 @@ from realworthy.tasks.definition import TaskDefinition, find_line
 from realworthy.tasks.task import Task
 
 SUFFIX = ".py"
-_NEAR = 4
+_MAX_PARENTS = 4
 """Folders above a policy, its own among them, in which its task may lie."""
 
 
@@ -74,7 +74,8 @@ def define_task(kind: type[Task]) -> TaskDefinition:
         return TaskDefinition(name=kind.__qualname__, kind=kind, about=_describe(kind))
     digest = _hash(Path(path).read_bytes())
     remember(digest)
-    return _define(kind, os.path.relpath(path), digest)
+    near = os.path.relpath(path)
+    return _define(kind, path if near.startswith("..") else near, digest)
 
 
 def recall_task(file: TaskFile, policy: Path) -> TaskDefinition:
@@ -84,7 +85,7 @@ def recall_task(file: TaskFile, policy: Path) -> TaskDefinition:
     changed, or has never been run here.
     """
     places = (Path(file.path), *(p / Path(file.path).name for p in policy.parents))
-    there = [path for path in places[: _NEAR + 1] if path.is_file()]
+    there = [path for path in places[: _MAX_PARENTS + 1] if path.is_file()]
     same = [path for path in there if _hash(read_bytes(path)) == file.sha256]
     learned = f"{policy.name} learned task '{file.name}' of {file.path}"
     if not there:

@@ -10,7 +10,7 @@ fits (`identification`). May import: `parameters`, `recordings`, `robots`, `actu
 """
 
 from realworthy.twins.bind import BoundTwin, bind
-from realworthy.twins.files import load_twin, save_twin
+from realworthy.twins.files import load_twin, parse_twin, save_twin
 from realworthy.twins.inspection import Datasheet, Inspection, ModelFinding, inspect
 from realworthy.twins.sources import builtin_names
 from realworthy.twins.twin import Provenance, Twin
@@ -26,5 +26,6 @@ __all__ = [
     "builtin_names",
     "inspect",
     "load_twin",
+    "parse_twin",
     "save_twin",
 ]

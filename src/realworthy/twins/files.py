@@ -1,6 +1,7 @@
 """How twins are found and written: `load_twin`, `save_twin`, `*.twin.yaml`."""
 
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from realworthy.artefacts.numbers import Finite
 from realworthy.errors import (
     BadBelief,
     BadFile,
+    BadModel,
     MissingFile,
     RealworthyError,
     UnknownName,
@@ -116,6 +118,23 @@ def _load(reference: str | Path) -> Twin:
         owner="Realworthy",
         hint=f"{suggest_robot(text)} Or give an .xml, .urdf or *{SUFFIX} file.".strip(),
     )
+
+
+def parse_twin(mjcf: str, *, name: str) -> Twin:
+    """A twin from the text of an MJCF model; no file holds it.
+
+    Meshes and other files that it names are not looked for.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{name}.xml")
+        path.write_text(mjcf, encoding="utf-8")
+        try:
+            return Twin(
+                name=name, base_spec=load_spec(path.name, path.parent), model=""
+            )
+        except BadModel as error:
+            problem = error.problem.replace(str(path), f"The model of twin '{name}'")
+            raise BadModel(problem, hint=error.hint) from None
 
 
 def save_twin(twin: Twin, path: Path | str, *, overwrite: bool = False) -> None:
