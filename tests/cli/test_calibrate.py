@@ -81,6 +81,32 @@ def test_a_pendulum_is_calibrated_and_reported(
     assert "it exists already" in again.err
 
 
+def test_folds_are_in_the_file_and_on_the_page(
+    run: Run, swings: list[str], tmp_path: Path
+):
+    told = run(
+        *("calibrate", "pendulum", *swings, "--parameters", *NAMES, "--folds"),
+        *("--output", "x.twin.yaml", "--json", "x.json", "--report", "x.html"),
+    )
+    assert told.status == 0, told.err
+    assert told.files == ("x.html", "x.json", "x.twin.yaml")
+    tree = json.loads((tmp_path / "x.json").read_text())
+    folds = tree["folds"]
+    assert [fold["held_out"] for fold in folds["folds"]] == [["0"], ["1"]]
+    errors = [fold["position_rmse"] for fold in folds["folds"]]
+    assert folds["position_rmse"] == pytest.approx(np.mean(errors))
+    assert folds["position_rmse_worst"] == max(errors) < folds["position_rmse_before"]
+    assert errors[1] == tree["heldout"]["position_rmse"]  # held out by default
+    truth = load_reality("pendulum_1_easy").file.parameters
+    for fold in folds["folds"]:
+        for name in NAMES:
+            assert fold["parameters"][name] == pytest.approx(truth[name], rel=0.05)
+    page = (tmp_path / "x.html").read_text()
+    assert "Recordings left out in turn" in page
+    assert "worst fold" in page
+    assert "2 folds are off by" in told.out
+
+
 @pytest.mark.parametrize(
     ("method", "evaluations", "near", "is_short"),
     [

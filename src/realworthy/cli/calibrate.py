@@ -55,6 +55,9 @@ class Calibrate:
     """Candidates that a search may simulate; least squares takes none."""
     seconds: Seconds = 90.0
     """Recorded time to fit at most; of more, the pieces that tell most."""
+    folds: Flag = False
+    """Also leave every recording out in turn, each from a fit of its own (of servos
+    whole gains; four folds of more than eight experiments): mean and worst fold."""
     residual: Flag = False
     """Also learn the force that the twin still lacks, as X.residual.yaml beside the
     twin; kept only if it predicts held-out recordings better."""
@@ -111,6 +114,7 @@ class Calibrate:
                     parameters=self.parameters or None,
                     heldout=heldout,
                     method=self.method,
+                    folds=self.folds,
                     settings=CalibrateSettings(
                         seconds=self.seconds, evaluations=self.evaluations
                     ),
@@ -225,6 +229,7 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
             "by_time": found.is_by_time,
             "recordings": found.errors,
         },
+        "folds": to_folds_tree(found),
         "cross_validated": {"position_rmse": found.cross_validated},
         "fitted": {"recordings": found.fitted, "seconds": found.fitted_seconds},
         "ratios": {
@@ -249,6 +254,28 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         },
         "seconds": found.seconds,
         "evaluations": found.evaluation_count,
+    }
+
+
+def to_folds_tree(found: "Calibration") -> object:
+    """Mean and worst over recordings left out in turn, and each; null if none were."""
+    if not found.folds:
+        return None
+    return {
+        "position_rmse": found.folds_mean,
+        "position_rmse_worst": found.folds_worst,
+        "position_rmse_before": found.folds_before,
+        "folds": [
+            {
+                "held_out": [error.recording for error in fold.errors],
+                "position_rmse": fold.after,
+                "position_rmse_before": fold.before,
+                "verdict": fold.outcome,
+                "parameters": {e.name: e.mean for e in fold.estimates if e.is_fitted},
+                "seconds": fold.seconds,
+            }
+            for fold in found.folds
+        ],
     }
 
 
@@ -285,5 +312,11 @@ def print_calibration(found: "Calibration", path: Path | None) -> None:
         ("recording", "before", "after"),
         [(e.recording, e.before, e.after) for e in found.errors],
     )
+    if found.folds:
+        emit_table(
+            "Left out in turn",
+            ("fold", "before", "after"),
+            [(fold.held_out_words, fold.before, fold.after) for fold in found.folds],
+        )
     for words in found.advice:
         emit_note(f"Record next: {words}", style="")

@@ -84,11 +84,23 @@ class CalibrationView:
         return (
             Tile(label="before", value=Amount(told.before, unit), note=note),
             Tile(label="after", value=Amount(told.after, unit), note=note),
+            *self._fold_tiles,
             Tile(
                 label="reduced χ²",
                 value=Amount(told.reduced_chi2),
                 note="1 where noise explains what is left",
             ),
+        )
+
+    @property
+    def _fold_tiles(self) -> tuple[Tile, ...]:
+        told, unit = self.calibration, self.gap.unit
+        if not told.folds:
+            return ()
+        note = f"{len(told.folds)} folds left out in turn"
+        return (
+            Tile(label="mean fold", value=Amount(told.folds_mean, unit), note=note),
+            Tile(label="worst fold", value=Amount(told.folds_worst, unit), note=note),
         )
 
     @cached_property
@@ -127,5 +139,22 @@ class CalibrationView:
                     Amount(e.after, unit),
                 )
                 for e in self.calibration.errors
+            ),
+        )
+
+    @cached_property
+    def folds(self) -> PageTable:
+        """Every fold, judged by the fit without it."""
+        unit = self.gap.unit
+        return PageTable(
+            caption="Each left out of a fit of its own",
+            columns=("left out", "before", "after"),
+            rows=tuple(
+                (
+                    fold.held_out_words,
+                    Amount(fold.before, unit),
+                    Amount(fold.after, unit),
+                )
+                for fold in self.calibration.folds
             ),
         )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from realworthy.identification.calibration.estimates import (
     judge_estimate,
     widen_by_folds,
 )
+from realworthy.identification.calibration.folds import calibrate_folds
 from realworthy.identification.calibration.inertials import (
     compute_ratios,
     describe_scale,
@@ -115,6 +117,7 @@ def calibrate(
     parameters: Sequence[str] | None = None,
     heldout: Recordings | None = None,
     method: Method | str = Method.LEAST_SQUARES,
+    folds: bool = False,
     settings: CalibrateSettings | None = None,
     keep: Path | None = None,
     progress: Progress = ignore,
@@ -124,13 +127,27 @@ def calibrate(
     `parameters` are fitted as named; without them, those that the recordings can tell.
     `heldout` recordings judge; without them every fourth experiment, or the end of a
     single recording. `method` is the search that finds the numbers; all else is the
-    same for each. `keep` is a file that holds what is done, so that interrupted work
-    can be taken up again; remove it once the result is safe.
+    same for each. `folds` leaves every recording out in turn, from a fit that begins
+    anew without it (of servos whole gains, four folds of more than eight experiments):
+    `Calibration.folds`. `keep` is a file that holds what is done, so that interrupted
+    work can be taken up again; remove it once the result is safe.
 
     A residual of the twin is left out: it made up for the numbers that are sought.
     The belief holds for the numbers that the twin has otherwise, such as its masses,
     and for motions like the recorded ones.
     """
+    if folds:
+        twin, listed = load_twin(twin), load_recordings(recordings)
+        return calibrate_folds(
+            partial(
+                calibrate, twin, parameters=parameters, method=method, settings=settings
+            ),
+            listed,
+            believable=drop_impossible_torques(twin.without_residual(), listed)[0],
+            heldout=load_recordings(heldout) if heldout else None,
+            keep=keep,
+            progress=progress,
+        )
     began = time.perf_counter()
     settings = settings or CalibrateSettings()
     twin, listed = load_twin(twin), load_recordings(recordings)

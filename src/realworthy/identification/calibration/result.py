@@ -16,6 +16,9 @@ from realworthy.parameters import Belief
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
+_NAMED_RECORDINGS = 3
+"""Names of recordings that fit in a cell."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterEstimate:
@@ -92,8 +95,11 @@ class Calibration:
     excitation: Excitation | None = None
     """The motion that would identify what these recordings do not, where they identify
     nothing."""
+    folds: tuple["Calibration", ...] = field(default=(), repr=False)
+    """Calibrations without each fold of the recordings, judged by it; none where they
+    were not asked for."""
     seconds: float
-    """By the clock, resumed parts not counted."""
+    """By the clock, resumed parts and folds not counted."""
     evaluation_count: int
 
     def __repr__(self) -> str:
@@ -116,6 +122,30 @@ class Calibration:
         """The same with the calibrated twin."""
         return float(np.mean([error.after for error in self.errors]))
 
+    @property
+    def held_out_words(self) -> str:
+        """Names of the recordings that judge, the first of many."""
+        names = [error.recording for error in self.errors]
+        more = len(names) - _NAMED_RECORDINGS
+        return ", ".join(names[:_NAMED_RECORDINGS]) + (
+            f" and {more} more" if more > 0 else ""
+        )
+
+    @property
+    def folds_before(self) -> float:
+        """[rad or m] of the twin that was given, mean over folds."""
+        return float(np.mean([fold.before for fold in self.folds]))
+
+    @property
+    def folds_mean(self) -> float:
+        """[rad or m] of recordings that were left out, mean over folds."""
+        return float(np.mean([fold.after for fold in self.folds]))
+
+    @property
+    def folds_worst(self) -> float:
+        """[rad or m] of the worst fold."""
+        return max(fold.after for fold in self.folds)
+
     def __getitem__(self, name: str) -> ParameterEstimate:
         return next(estimate for estimate in self.estimates if estimate.name == name)
 
@@ -132,7 +162,13 @@ class Calibration:
             f"{self.before:.3g} rad"
         )
         if self.outcome is CalibrationOutcome.ALREADY_RIGHT:
-            return f"{told}: that is noise already."
+            told += ": that is noise already"
         if self.outcome is CalibrationOutcome.NOT_BETTER:
-            return f"{told}: the fit is no better on what it has not seen."
+            told += ": the fit is no better on what it has not seen"
+        if self.folds:
+            told += (
+                f". Left out in turn, {len(self.folds)} folds are off by "
+                f"{self.folds_mean:.3g} rad on average and {self.folds_worst:.3g} rad "
+                f"at worst, as given by {self.folds_before:.3g} rad"
+            )
         return f"{told}."

@@ -85,11 +85,7 @@ def divide_recordings(
         raise BadRecording("No recordings were given.", hint="Name at least one.")
     if held_out:
         return Division(tuple(recordings), tuple(held_out))
-    groups: dict[object, list[Recording]] = {}
-    for i, recording in enumerate(recordings):
-        name = recording.sidecar.repeat_group
-        groups.setdefault(i if name is None else f"group {name}", []).append(recording)
-    experiments = list(groups.values())
+    experiments = group_repeats(recordings)
     if len(experiments) == 1:
         return divide_at(experiments[0], _FITTED_SHARE)
     first = min(_FIRST_HELD_OUT, len(experiments) - 1)
@@ -98,6 +94,15 @@ def divide_recordings(
     return Division(
         tuple(r for e in rest for r in e), tuple(r for e in held for r in e)
     )
+
+
+def group_repeats(recordings: Sequence[Recording]) -> list[list[Recording]]:
+    """Recordings by experiment: those of one `repeat_group` are together."""
+    groups: dict[object, list[Recording]] = {}
+    for i, recording in enumerate(recordings):
+        name = recording.sidecar.repeat_group
+        groups.setdefault(i if name is None else f"group {name}", []).append(recording)
+    return list(groups.values())
 
 
 def divide_at(repeats: Sequence[Recording], share: float) -> Division:
