@@ -81,7 +81,7 @@ REMAINING_CLASSES = frozenset({"Exchange", "Limits", "Piece"})
 REMAINING_FILES = frozenset(
     {
         # diagnosis
-        "diagnosis/bookkeeping/alike.py",
+        "diagnosis/log/alike.py",
         "diagnosis/coarse.py",
         "diagnosis/native.py",
         "diagnosis/together.py",
@@ -91,8 +91,8 @@ REMAINING_FILES = frozenset(
 """Files still to be renamed."""
 REMAINING_NUMBERS = frozenset(
     {
-        "diagnosis/bookkeeping/lags.py: ALIKE",
-        "diagnosis/bookkeeping/scales.py: ALIKE",
+        "diagnosis/log/lags.py: ALIKE",
+        "diagnosis/log/scales.py: ALIKE",
         "diagnosis/causes.py: _LEAST",
         "diagnosis/changes/estimates.py: _FEWEST",
         "diagnosis/changes/estimates.py: _LONGEST",

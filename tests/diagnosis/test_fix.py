@@ -34,7 +34,7 @@ from realworthy.recordings import (
     save_recording,
 )
 
-from .bookkeeping_logs import move
+from .generated_logs import move
 
 RNG = np.random.default_rng(0)
 TIME = np.linspace(0.0, 0.49, 50)

@@ -1,4 +1,4 @@
-"""Each fault of bookkeeping, held against the same robot without it."""
+"""Each fault of the interface, held against the same robot without it."""
 
 from itertools import pairwise
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.diagnosis.bookkeeping import Finding
 from realworthy.diagnosis.causes import Named, name_causes
 from realworthy.diagnosis.coarse import find_coarse
 from realworthy.diagnosis.diagnosis import (
@@ -20,6 +19,7 @@ from realworthy.diagnosis.diagnosis import (
 from realworthy.diagnosis.edits import move_commands
 from realworthy.diagnosis.fix import Fix, to_sidecar
 from realworthy.diagnosis.judge import Judge
+from realworthy.diagnosis.log import Finding
 from realworthy.diagnosis.mending import put_right
 from realworthy.diagnosis.residual import measure_learnable
 from realworthy.diagnosis.shares import attribute

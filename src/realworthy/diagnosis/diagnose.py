@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from realworthy.diagnosis.bookkeeping import Finding, inspect, read_limits
 from realworthy.diagnosis.changes import find_changes
 from realworthy.diagnosis.conclusion import conclude
 from realworthy.diagnosis.diagnosis import Change, Diagnosis
 from realworthy.diagnosis.edits import bridge_repeats, fill_gaps
 from realworthy.diagnosis.examination import examine
 from realworthy.diagnosis.fix import apply_fix
+from realworthy.diagnosis.log import Finding, inspect, read_limits
 from realworthy.diagnosis.search import SearchSettings
 from realworthy.diagnosis.task import Attempts, weigh
 from realworthy.diagnosis.work import Work, measure_all

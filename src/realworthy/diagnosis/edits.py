@@ -1,4 +1,4 @@
-"""Edits of recordings that put faults of bookkeeping right."""
+"""Edits of recordings that put faults of the interface right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

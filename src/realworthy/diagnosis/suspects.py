@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class Edit(Protocol):
-    """A change to recordings that puts a fault of bookkeeping right; hashable."""
+    """A change to recordings that puts a fault of the interface right; hashable."""
 
     def apply(self, recording: Recording) -> Recording: ...
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from realworthy.diagnosis.bookkeeping import Finding
 from realworthy.diagnosis.judge import Judge
+from realworthy.diagnosis.log import Finding
 from realworthy.diagnosis.search import Found
 from realworthy.errors import BadRecording
 from realworthy.gap.ground import THROUGH_FLOOR

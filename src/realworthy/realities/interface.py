@@ -1,4 +1,4 @@
-"""Faults of bookkeeping between a robot and its log, and how they change both.
+"""Faults of the interface between a robot and its log, and how they change both.
 
 A true position q of joint j is reported as scale · sign · q + encoder_offset, in the
 place of another joint where the order is wrong. Position commands are understood in the

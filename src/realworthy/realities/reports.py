@@ -1,4 +1,4 @@
-"""What robots report of the truth: the measuring law, then their wrong bookkeeping."""
+"""What robots report of the truth: the measuring law, then faults of the interface."""
 
 import math
 

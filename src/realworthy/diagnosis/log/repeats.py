@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
 from realworthy.diagnosis.fix import Fix, find_repeats
+from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.recordings import Recording
 from realworthy.recordings.signals import AXES, is_held
 

@@ -1,4 +1,4 @@
-"""Bookkeeping: faults between a robot and its log that the log alone gives away.
+"""The log: faults between a robot and its log that the log alone gives away.
 
 Here lives `inspect`: a recording in, one `Finding` per check out (fault, in order, a
 note, or cannot tell), each with numbers and, where there is one, a `Fix`. One file per
@@ -8,8 +8,8 @@ Here do not live trials that need physics, such as joint order of a whole robot,
 offsets and command kinds. May import what `diagnosis` may.
 """
 
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
-from realworthy.diagnosis.bookkeeping.inspection import inspect, read_limits
-from realworthy.diagnosis.bookkeeping.scales import Limits
+from realworthy.diagnosis.log.finding import Answer, Finding
+from realworthy.diagnosis.log.inspection import inspect, read_limits
+from realworthy.diagnosis.log.scales import Limits
 
 __all__ = ["Answer", "Finding", "Limits", "inspect", "read_limits"]

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from realworthy.diagnosis.bookkeeping import (
+from realworthy.diagnosis.fix import apply_fix
+from realworthy.diagnosis.log import (
     Answer,
     Finding,
     Limits,
     inspect,
     read_limits,
 )
-from realworthy.diagnosis.bookkeeping.lags import estimate_lag
-from realworthy.diagnosis.fix import apply_fix
+from realworthy.diagnosis.log.lags import estimate_lag
 from realworthy.realities import Interface, RealityNoise
 from realworthy.recordings import Recording
 from realworthy.twins import load_twin
 
-from .bookkeeping_logs import NOISE, ROBOTS, record
+from .generated_logs import NOISE, ROBOTS, record
 
 DEGREES = 180 / np.pi
 SEEDS = 20

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from realworthy.diagnosis.bookkeeping.alike import FEW_ROWS, compare_over_lags
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
-from realworthy.diagnosis.bookkeeping.order import MAX_LAG, command_suffix
 from realworthy.diagnosis.fix import Fix
+from realworthy.diagnosis.log.alike import FEW_ROWS, compare_over_lags
+from realworthy.diagnosis.log.finding import Answer, Finding
+from realworthy.diagnosis.log.order import MAX_LAG, command_suffix
 from realworthy.recordings import Recording, SignalSource
 from realworthy.recordings.units import DEGREE, compute_ratio, find_unit_suspicions
 

@@ -1,4 +1,4 @@
-"""Recordings of real robots, whose bookkeeping is in order, are not accused."""
+"""Recordings of real robots, whose logs are in order, are not accused."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realworthy.diagnosis.bookkeeping import Answer, Limits, inspect, read_limits
+from realworthy.diagnosis.log import Answer, Limits, inspect, read_limits
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, load_recordings
 from realworthy.recordings.signals import is_held

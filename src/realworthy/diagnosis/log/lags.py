@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
-from realworthy.diagnosis.bookkeeping.order import command_suffix
 from realworthy.diagnosis.fix import Fix
+from realworthy.diagnosis.log.finding import Answer, Finding
+from realworthy.diagnosis.log.order import command_suffix
 from realworthy.errors import BadRecording
 from realworthy.recordings import Recording, SignalSource, estimate_delay
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from realworthy.diagnosis.bookkeeping.alike import compute_integral
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
-from realworthy.diagnosis.bookkeeping.lags import LATE_ROWS, estimate_lag
-from realworthy.diagnosis.bookkeeping.vectors import Match, match
 from realworthy.diagnosis.fix import Fix, apply_fix, fix_frame, fix_quaternion
+from realworthy.diagnosis.log.alike import compute_integral
+from realworthy.diagnosis.log.finding import Answer, Finding
+from realworthy.diagnosis.log.lags import LATE_ROWS, estimate_lag
+from realworthy.diagnosis.log.vectors import Match, match
 from realworthy.recordings import Recording, SignalSource
 from realworthy.recordings.signals import AXES, quaternions
 from realworthy.recordings.units import DEGREE

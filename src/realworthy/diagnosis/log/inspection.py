@@ -1,21 +1,21 @@
 """Every check of a log, in the order in which they depend on each other."""
 
-from realworthy.diagnosis.bookkeeping.attitude import inspect_attitude
-from realworthy.diagnosis.bookkeeping.clock import inspect_gaps, inspect_rate
-from realworthy.diagnosis.bookkeeping.finding import Finding
-from realworthy.diagnosis.bookkeeping.lags import inspect_lags
-from realworthy.diagnosis.bookkeeping.order import (
+from realworthy.diagnosis.fix import apply_fix
+from realworthy.diagnosis.log.attitude import inspect_attitude
+from realworthy.diagnosis.log.clock import inspect_gaps, inspect_rate
+from realworthy.diagnosis.log.finding import Finding
+from realworthy.diagnosis.log.lags import inspect_lags
+from realworthy.diagnosis.log.order import (
     inspect_command_order,
     inspect_velocity_order,
 )
-from realworthy.diagnosis.bookkeeping.ranges import inspect_ranges
-from realworthy.diagnosis.bookkeeping.repeats import inspect_repeats
-from realworthy.diagnosis.bookkeeping.scales import (
+from realworthy.diagnosis.log.ranges import inspect_ranges
+from realworthy.diagnosis.log.repeats import inspect_repeats
+from realworthy.diagnosis.log.scales import (
     Limits,
     inspect_clock_unit,
     inspect_scales,
 )
-from realworthy.diagnosis.fix import apply_fix
 from realworthy.recordings import Recording
 from realworthy.twins import Twin, bind
 from realworthy.twins.layout import Layout

@@ -6,7 +6,8 @@ with itself, and only physics can tell.
 
 import numpy as np
 
-from realworthy.diagnosis.bookkeeping.alike import (
+from realworthy.diagnosis.fix import Fix, Side, fix_sign
+from realworthy.diagnosis.log.alike import (
     FEW_ROWS,
     Exchange,
     compare_motions,
@@ -14,8 +15,7 @@ from realworthy.diagnosis.bookkeeping.alike import (
     compute_integral,
     find_exchange,
 )
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
-from realworthy.diagnosis.fix import Fix, Side, fix_sign
+from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.recordings import Recording, SignalSource
 
 MAX_LAG = 0.3

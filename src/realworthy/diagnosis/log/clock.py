@@ -6,8 +6,8 @@ it. Rows of irregular, true times are no fault; whoever compares uses the times.
 
 import numpy as np
 
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
 from realworthy.diagnosis.fix import Fix
+from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.recordings import Recording
 
 FEW_ROWS = 20

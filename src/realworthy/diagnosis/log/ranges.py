@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from realworthy.diagnosis.bookkeeping.finding import Answer, Finding
+from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.recordings import Recording
 from realworthy.recordings.signals import is_held
 
