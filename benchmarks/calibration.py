@@ -1,74 +1,122 @@
 """Real machines: how near a calibrated twin comes to recordings it has not seen.
 
-Recordings are those under $REALWORTHY_DATA. Whole recordings are left out, of the servo
-bench a whole gain; the twin is calibrated on the others, with nothing set by hand, and
-measured on those left out, as `realworthy calibrate` and `realworthy measure` do.
+Recordings are those under $REALWORTHY_DATA. Folds of them are left out in turn, of the
+servo bench whole gains; without each fold the twin is calibrated anew with nothing set
+by hand, and measured on what was left out, as `realworthy calibrate --folds` and
+`realworthy measure` do. Mean and worst fold count.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
-    python benchmarks/calibration.py --json FILE          the table, for programs
+    python benchmarks/calibration.py --missing            folds that this commit lacks
 
-`published` and `bar` were measured on other recordings of the same machines, which are
-not in that folder: published is the best published model there, the bar what is to be
-beaten. They are of the same size as, not equal to, what these rows would give.
+Every fold goes into benchmarks/results/calibration.json as soon as it is known, with
+the commit that it is from; `python benchmarks/pages.py` makes the pages' tables of it.
 """
 
 import argparse
-import json
 import os
+import platform
+import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from realworthy.gap.intervals import Interval, compute_block_bootstrap
 from realworthy.gap.measure import Gap, measure
 from realworthy.identification.calibration.calibrate import calibrate
-from realworthy.identification.calibration.result import Calibration
+from realworthy.identification.calibration.folds import divide_into_folds
+from realworthy.identification.calibration.recording_checks import (
+    drop_impossible_torques,
+)
 from realworthy.identification.validation.held_out import AHEAD, predict_each
 from realworthy.recordings import Recording, load_recordings
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
 
 DATA = Path(os.environ.get("REALWORTHY_DATA", "../shared/data"))
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "benchmarks" / "results" / "calibration.json"
 Figure = Callable[[Gap], float]
 """What is read off a gap."""
 APART = 0.05
 """[s] between two predictions of controllers' runs."""
+NAME_FOLDS = 4
+"""Folds of the arm's motions, by their names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """What is measured of a machine, and what is to be reached."""
+
+    name: str
+    read: Figure
+    published: float | None = None
+    """The best published model, on other recordings of the same machine."""
+    mean_bar: float | None = None
+    worst_bar: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A robot, its recordings, and what is to be beaten."""
+    """A robot and its recordings."""
 
     name: str
     twin: str
     importer: str
     folder: str
-    is_unseen: Callable[[Recording], bool]
-    """Which recordings of the folder are left out."""
-    figures: dict[str, tuple[Figure, float, float]]
-    """What is measured → how, the best published model's figure, and the bar."""
+    quantities: tuple[Quantity, ...]
+    divide: Callable[[Sequence[Recording]], tuple[tuple[Recording, ...], ...]] = (
+        divide_into_folds
+    )
     also: tuple[str, ...] = ()
-    """Folders that are measured too and never fitted: `horizons` after 0.5 s."""
+    """Folders of controllers' runs that are measured too and never fitted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One line of the table."""
+class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fold of one machine."""
 
     machine: str
-    what: str
-    before: float
-    after: float
-    published: float
-    bar: float
+    left_out: list[str]
+    verdict: str
+    before: dict[str, float]
+    """Quantity → with the twin as given."""
+    after: dict[str, float]
+    by_recording: dict[str, dict[str, float]]
+    """Recording → quantity → with the calibrated twin."""
+    controllers: dict[str, Interval] = {}
+    """Folder of controllers' runs → 95 % of errors after over before."""
+    ratios: list[str] = []
+    """Inertia over mass times lever, in words."""
+    warnings: list[str] = []
     seconds: float
-    """Of the calibration, by the clock."""
-    change: Interval | None = None
-    """95 % of after over before, where windows of a run were compared in pairs."""
+    """By the clock, of the calibration."""
+    processor: float
+    """[s] of it."""
+    date: str
+    commit: str
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What benchmarks/pages.py puts into a page."""
+
+    date: str
+    machine: str
+    commit: str
+    command: str
+    columns: list[str]
+    rows: list[list[str | float | None]]
+
+
+class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
+    """benchmarks/results/calibration.json."""
+
+    tables: dict[str, Table] = {}
+    folds: list[FoldRow] = []
 
 
 def ahead(seconds: float) -> Figure:
@@ -76,34 +124,61 @@ def ahead(seconds: float) -> Figure:
     return lambda gap: gap.horizons[seconds]
 
 
-def named(*words: str) -> Callable[[Recording], bool]:
-    return lambda recording: any(word in recording.name for word in words)
-
-
-def every_fourth(recording: Recording) -> bool:
-    """A quarter of the motions, by their names."""
-    return sum(recording.name.encode()) % 4 == 0
+def divide_by_name(
+    recordings: Sequence[Recording],
+) -> tuple[tuple[Recording, ...], ...]:
+    """Four folds by the recordings' names, whatever their order."""
+    return tuple(
+        tuple(r for r in recordings if sum(r.name.encode()) % NAME_FOLDS == k)
+        for k in range(NAME_FOLDS)
+    )
 
 
 MACHINES = (
     Machine(
-        name="servo bench, gain 200 unseen",
+        name="SO-101 arm",
+        twin="menagerie:robotstudio_so101",
+        importer="so101_sage",
+        folder="so101_sage",
+        divide=divide_by_name,
+        quantities=(
+            Quantity(
+                name="root mean square",
+                read=lambda gap: gap.replay.position_rmse,
+                published=0.0292,
+                mean_bar=0.0055,
+                worst_bar=0.0085,
+            ),
+        ),
+    ),
+    Machine(
+        name="servo bench",
         twin="servo_bench",
         importer="bam_servos",
         folder="bam_servos/xl330",
-        is_unseen=named("kp200"),
-        figures={"mean absolute": (lambda g: g.replay.position_mae, 0.058, 0.038)},
+        quantities=(
+            Quantity(
+                name="mean absolute",
+                read=lambda gap: gap.replay.position_mae,
+                published=0.058,
+                mean_bar=0.030,
+                worst_bar=0.038,
+            ),
+        ),
     ),
     Machine(
         name="double pendulum C.1",
         twin="double_pendulum",
         importer="dfki_double_pendulum",
         folder="dfki_double_pendulum/design_C.1_sysid",
-        is_unseen=named("143601", "154548"),
-        figures={
-            "after 0.1 s": (ahead(0.1), 0.020, 0.013),
-            "after 0.5 s": (ahead(0.5), 0.099, 0.071),
-        },
+        quantities=(
+            Quantity(
+                name="after 0.1 s", read=ahead(0.1), published=0.020, mean_bar=0.011
+            ),
+            Quantity(
+                name="after 0.5 s", read=ahead(0.5), published=0.099, mean_bar=0.060
+            ),
+        ),
         also=(
             "dfki_double_pendulum/acrobot_ilqr_tvlqr_lqr",
             "dfki_double_pendulum/pendubot_ilqr_tvlqr_lqr",
@@ -117,59 +192,47 @@ MACHINES = (
         twin="pendulum",
         importer="dfki_simple_pendulum",
         folder="dfki_simple_pendulum",
-        is_unseen=named("ilqr"),
-        figures={"after 0.5 s": (ahead(0.5), np.nan, np.nan)},
-    ),
-    Machine(
-        name="SO-101 arm",
-        twin="menagerie:robotstudio_so101",
-        importer="so101_sage",
-        folder="so101_sage",
-        is_unseen=every_fourth,
-        figures={
-            "root mean square": (lambda g: g.replay.position_rmse, 0.0292, 0.0085)
-        },
+        quantities=(Quantity(name="after 0.5 s", read=ahead(0.5)),),
     ),
 )
 
 
-def run(machine: Machine) -> tuple[list[Row], Calibration]:
-    """Calibrates on the seen recordings and measures on the others."""
-    every = load_recordings([DATA / machine.folder], machine.importer)
-    unseen = [r for r in every if machine.is_unseen(r)]
-    seen = [r for r in every if not machine.is_unseen(r)]
-    began = time.perf_counter()
-    found = calibrate(load_twin(machine.twin), seen)
-    seconds = time.perf_counter() - began
-    before, after = (measure(twin, unseen) for twin in (found.original, found.twin))
-    rows = [
-        Row(
-            machine=machine.name,
-            what=what,
-            before=figure(before),
-            after=figure(after),
-            published=published,
-            bar=bar,
-            seconds=seconds,
+def run_fold(
+    machine: Machine, recordings: Sequence[Recording], held: Sequence[Recording]
+) -> FoldRow:
+    """Calibrates without what is held out, and measures on it."""
+    seen = [r for r in recordings if not any(r is h for h in held)]
+    clock, processor = time.perf_counter(), time.process_time()
+    found = calibrate(load_twin(machine.twin), seen, heldout=list(held))
+    clock, processor = time.perf_counter() - clock, time.process_time() - processor
+    before, after = (measure(twin, list(held)) for twin in (found.original, found.twin))
+    each = {r.name: measure(found.twin, [r]) for r in held}
+    controllers = {
+        folder.partition("/")[2]: compare_windows(
+            found.original,
+            found.twin,
+            load_recordings([DATA / folder], machine.importer),
         )
-        for what, (figure, published, bar) in machine.figures.items()
-    ]
-    for folder in machine.also:
-        others = load_recordings([DATA / folder], machine.importer)
-        gaps = [measure(twin, others) for twin in (found.original, found.twin)]
-        rows.append(
-            Row(
-                machine=folder.partition("/")[2],
-                what="after 0.5 s",
-                before=gaps[0].horizons[AHEAD],
-                after=gaps[1].horizons[AHEAD],
-                published=gaps[0].horizons[AHEAD],
-                bar=gaps[0].horizons[AHEAD],
-                seconds=seconds,
-                change=compare_windows(found.original, found.twin, others),
-            )
-        )
-    return rows, found
+        for folder in machine.also
+    }
+    return FoldRow(
+        machine=machine.name,
+        left_out=[r.name for r in held],
+        verdict=found.outcome.value,
+        before={q.name: q.read(before) for q in machine.quantities},
+        after={q.name: q.read(after) for q in machine.quantities},
+        by_recording={
+            name: {q.name: q.read(gap) for q in machine.quantities}
+            for name, gap in each.items()
+        },
+        controllers=controllers,
+        ratios=[ratio.to_words() for ratio in found.ratios],
+        warnings=list(found.warnings),
+        seconds=clock,
+        processor=processor,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        commit=read_commit(),
+    )
 
 
 def compare_windows(
@@ -194,38 +257,122 @@ def compare_windows(
     return compute_block_bootstrap(pairs, divide, block_rows=rows)
 
 
-def print_rows(rows: Sequence[Row]) -> None:
-    for row in rows:
-        print(
-            f"{row.machine:34s} {row.what:17s} {row.before:8.4f} {row.after:8.4f} "
-            f"{row.published:9.4f} {row.bar:8.4f} {row.seconds:8.0f}"
-            + (f"  {row.change[0]:.2f} … {row.change[1]:.2f}" if row.change else ""),
-            flush=True,
+def read_commit() -> str:
+    """The commit that is checked out, and whether its code was edited since."""
+
+    def ask(*words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], capture_output=True, text=True, check=True, cwd=ROOT
         )
+        return done.stdout.strip()
+
+    edited = ask("status", "--porcelain", "--", "src")
+    return ask("rev-parse", "--short", "HEAD") + (" and edits" if edited else "")
+
+
+def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
+    """Mean and worst of each machine, and every fold."""
+    means: list[list[str | float | None]] = []
+    folds: list[list[str | float | None]] = []
+    for machine in MACHINES:
+        own = [row for row in found if row.machine == machine.name]
+        for q in machine.quantities if own else ():
+            after = [row.after[q.name] for row in own]
+            means.append(
+                [
+                    f"{machine.name}, {q.name}",
+                    len(own),
+                    round(float(np.mean([row.before[q.name] for row in own])), 4),
+                    round(float(np.mean(after)), 4),
+                    round(max(after), 4),
+                    q.mean_bar,
+                    q.worst_bar,
+                    round(float(np.mean([row.processor for row in own]))),
+                ]
+            )
+            folds += [
+                [
+                    f"{machine.name}, {q.name}",
+                    row.left_out[0]
+                    + (f" and {n} more" if (n := len(row.left_out) - 1) else ""),
+                    round(row.before[q.name], 4),
+                    round(row.after[q.name], 4),
+                    round(row.processor),
+                ]
+                for row in own
+            ]
+
+    def make(columns: str, rows: list[list[str | float | None]]) -> Table:
+        return Table(
+            date=", ".join(sorted({row.date for row in found})),
+            machine=f"{os.cpu_count()}-core {platform.machine()}, shared",
+            commit=", ".join(sorted({row.commit for row in found})),
+            command="python benchmarks/calibration.py",
+            columns=columns.split("; "),
+            rows=rows,
+        )
+
+    return {
+        "machines": make(
+            "machine, error [rad]; folds; nominal; calibrated, mean; worst fold; "
+            "bar, mean; bar, worst; processor time of a fold [s]",
+            means,
+        ),
+        "folds": make(
+            "machine, error [rad]; left out; nominal; calibrated; processor time [s]",
+            folds,
+        ),
+    }
+
+
+def load_file() -> CalibrationFile:
+    if not FILE.exists():
+        return CalibrationFile()
+    return msgspec.json.decode(FILE.read_bytes(), type=CalibrationFile)
+
+
+def save_row(row: FoldRow) -> None:
+    """Puts a fold in place of the one that was there."""
+    file = load_file()
+    key = (row.machine, row.left_out)
+    rows = [r for r in file.folds if (r.machine, r.left_out) != key]
+    order = [machine.name for machine in MACHINES]
+    rows = sorted([*rows, row], key=lambda r: (order.index(r.machine), r.left_out))
+    made = CalibrationFile(tables=build_tables(rows), folds=rows)
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], help="words of names")
-    parser.add_argument("--json", type=Path, help="write the table here")
-    chosen = parser.parse_args()
-    print(
-        f"{'machine [rad]':34s} {'what':17s} {'before':>8s} {'after':>8s} "
-        f"{'published':>9s} {'bar':>8s} {'seconds':>8s}  after / before"
+    parser.add_argument(
+        "--missing", action="store_true", help="skip folds of this commit"
     )
-    rows: list[Row] = []
+    chosen = parser.parse_args()
     for machine in MACHINES:
         if chosen.only and not any(word in machine.name for word in chosen.only):
             continue
-        made, found = run(machine)
-        print_rows(made)
-        for ratio in found.ratios:
-            print(f"    {ratio.to_words()}")
-        for warning in found.warnings:
-            print(f"    {warning}")
-        rows += made
-    if chosen.json is not None:
-        chosen.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        every = load_recordings([DATA / machine.folder], machine.importer)
+        believable, doubts = drop_impossible_torques(load_twin(machine.twin), every)
+        print(*doubts, sep="\n", end="\n" if doubts else "")
+        for held in machine.divide(believable):
+            key = (machine.name, [r.name for r in held], read_commit())
+            done = [(r.machine, r.left_out, r.commit) for r in load_file().folds]
+            if chosen.missing and key in done:
+                continue
+            row = run_fold(machine, every, held)
+            save_row(row)
+            told = ", ".join(
+                f"{name} {row.before[name]:.4f} to {row.after[name]:.4f} rad"
+                for name in row.after
+            )
+            print(
+                f"{machine.name} without {held[0].name}: {told}; {row.seconds:.0f} s, "
+                f"of them {row.processor:.0f} s of processor time",
+                flush=True,
+            )
+            for folder, ratio in row.controllers.items():
+                print(f"    {folder}: {ratio[0]:.2f} … {ratio[1]:.2f} of before")
 
 
 if __name__ == "__main__":
