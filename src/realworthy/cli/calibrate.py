@@ -225,6 +225,8 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "heldout": {
             "position_rmse": found.after,
             "position_rmse_before": found.before,
+            "position_rmse_apart_from_stalls": found.after_apart_from_stalls,
+            "stalled": found.stalled,
             "strange": [error.recording for error in find_outlying(found.errors)],
             "by_time": found.is_by_time,
             "recordings": found.errors,
@@ -264,6 +266,7 @@ def to_folds_tree(found: "Calibration") -> object:
     return {
         "position_rmse": found.folds_mean,
         "position_rmse_worst": found.folds_worst,
+        "position_rmse_apart_from_stalls": found.folds_apart_from_stalls,
         "position_rmse_before": found.folds_before,
         "folds": [
             {

@@ -38,6 +38,7 @@ from realworthy.identification.calibration.recording_checks import (
     drop_impossible_torques,
 )
 from realworthy.identification.calibration.result import Calibration, ParameterEstimate
+from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.task import (
     CalibrationTask,
     FittedTwin,
@@ -237,6 +238,9 @@ def calibrate(
                 fit=fit,
                 seconds=problem.seconds,
             )
+        stalled = (
+            () if grows else find_stalled_replays(calibrated, division.held_out, joints)
+        )
         ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
         progress(1.0, "done")
         return Calibration(
@@ -252,6 +256,7 @@ def calibrate(
             fitted=tuple(distinct_names(division.fitted)),
             fitted_seconds=problem.seconds,
             is_by_time=division.is_by_time,
+            stalled=stalled,
             is_ahead=grows,
             reduced_chi2=fit.reduced_chi2,
             inflation=fit.inflation,
@@ -267,6 +272,7 @@ def calibrate(
                 *found.notes,
                 *fit.warnings,
                 *collect_doubts(estimates, found, division),
+                *(replay.to_words() for replay in stalled),
                 *describe_outlying(errors),
             ),
             advice=advise_recordings(estimates, division)

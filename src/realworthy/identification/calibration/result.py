@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from realworthy.identification.calibration.inertials import Ratio
+from realworthy.identification.calibration.stalls import StalledReplay
 from realworthy.identification.excitation.excite import Excitation
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.solver.methods import Method
@@ -77,6 +78,8 @@ class Calibration:
     """[s] of them that were simulated for each candidate."""
     is_by_time: bool
     """Whether held-out recordings are the ends of the fitted ones."""
+    stalled: tuple[StalledReplay, ...] = ()
+    """Held-out recordings in which joints stall on what the twin lacks; they count."""
     is_ahead: bool = False
     """Whether errors are of predictions 0.5 s ahead from measured states."""
     reduced_chi2: float
@@ -123,6 +126,12 @@ class Calibration:
         return float(np.mean([error.after for error in self.errors]))
 
     @property
+    def after_apart_from_stalls(self) -> float:
+        """`after` without the rows in which joints stall on what the twin lacks."""
+        apart = {replay.recording: replay.error_apart for replay in self.stalled}
+        return float(np.mean([apart.get(e.recording, e.after) for e in self.errors]))
+
+    @property
     def held_out_words(self) -> str:
         """Names of the recordings that judge, the first of many."""
         names = [error.recording for error in self.errors]
@@ -140,6 +149,11 @@ class Calibration:
     def folds_mean(self) -> float:
         """[rad or m] of recordings that were left out, mean over folds."""
         return float(np.mean([fold.after for fold in self.folds]))
+
+    @property
+    def folds_apart_from_stalls(self) -> float:
+        """[rad or m] `folds_mean` without the rows in which joints stall."""
+        return float(np.mean([fold.after_apart_from_stalls for fold in self.folds]))
 
     @property
     def folds_worst(self) -> float:

@@ -32,6 +32,7 @@ from realworthy.identification.calibration.parameter_choice import (
 )
 from realworthy.identification.calibration.piece_choice import PiecesToFit
 from realworthy.identification.calibration.priors import make_prior
+from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.support_surface import (
     find_support_surface,
 )
@@ -83,7 +84,11 @@ def fit_joints_alone(
     task.progress(0.2, "looking for a table")
     near = task.twin.with_values(alone.values)
     surface = find_support_surface(near, whole, servos, task.joints)
-    notes = [
+    stalled = find_stalled_replays(
+        near, [task.recordings[i] for i in alone.outlying], task.joints
+    )
+    notes = [replay.to_words() for replay in stalled]
+    notes += [
         f"{whole.names[i]} is not like the other recordings (ten times their error): "
         "it was left out of the fit."
         for i in alone.outlying
