@@ -545,7 +545,7 @@ def test_a_task_that_raises_later_is_one_message(run: Run, write: Write):
     assert told.status == 2
     assert told.err.splitlines()[-2:] == [
         "RealworthyError: Task 'mine.py:Still': it raised OSError in line 28: wet.",
-        "  Mend the task.",
+        "  Correct the task.",
     ]
 
 

@@ -25,7 +25,7 @@ class TourCommand:
     """Which robot: arm, diffdrive or pendulum. The pendulum is the default. Or a
     TourRobot of your own: my_file.py:MY_ROBOT."""
     seed: Seed = 0
-    """Of the hidden truth, and of everything else that is random."""
+    """Seed of the hidden truth and of all random numbers."""
     output: Annotated[
         Path | None,
         Role.WRITTEN,
@@ -35,7 +35,7 @@ class TourCommand:
     no_wire: Flag = False
     """Leave out the trials in real time."""
     quick: Flag = False
-    """Hardly any training: every step is taken, and successes say nothing."""
+    """Hardly any training: every step is taken, and success rates mean nothing."""
     json: JsonFile = None
     """Also write the result, for programs."""
     report: ReportFile = None

@@ -20,7 +20,7 @@ class JoinedBelief(Belief):
         names = [name for part in parts for name in part.space.names]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise BadBelief(f"Two of these beliefs speak of {', '.join(twice)}.")
+            raise BadBelief(f"Two of these beliefs contain {', '.join(twice)}.")
         self.space = ParameterSpace([p for part in parts for p in part.space])
 
     @property

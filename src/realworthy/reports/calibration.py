@@ -24,8 +24,8 @@ _TONES: dict[CalibrationOutcome, Tone] = {
     CalibrationOutcome.NOT_IDENTIFIED: "bad",
 }
 _VERDICTS = {
-    CalibrationOutcome.IMPROVED: "Better on what it has not seen",
-    CalibrationOutcome.ALREADY_RIGHT: "It was right already",
+    CalibrationOutcome.IMPROVED: "Better on held-out recordings",
+    CalibrationOutcome.ALREADY_RIGHT: "The twin was already right",
     CalibrationOutcome.NOT_BETTER: "No better: the twin was not written",
     CalibrationOutcome.NOT_IDENTIFIED: "Nothing identified: no twin was written",
 }
@@ -88,7 +88,7 @@ class CalibrationView:
             Tile(
                 label="reduced χ²",
                 value=Amount(told.reduced_chi2),
-                note="1 where noise explains what is left",
+                note="1 where noise alone explains the residuals",
             ),
         )
 
@@ -111,7 +111,7 @@ class CalibrationView:
             before, sd = Amount(e.before, e.unit), Amount(e.sd, e.unit)
             rows.append((e.name, before, mean, sd, e.to_words()))
         return PageTable(
-            caption="What the recordings say of each number",
+            caption="Estimate of each parameter",
             columns=("parameter", "before", "mean", "sd", "verdict"),
             rows=tuple(rows),
         )

@@ -83,7 +83,7 @@ PENDULUM = TourRobot(
 DIFFDRIVE = TourRobot(
     name="diffdrive",
     task="drive_velocity",
-    about="A robot on two wheels must move as it is told, by wheels and gyroscope.",
+    about="A robot on two wheels follows speed commands, by wheels and gyroscope.",
     unknowns={
         "left_wheel.coulomb_friction": Unknown(4.0, 20.0),
         "right_wheel.coulomb_friction": Unknown(4.0, 20.0),

@@ -293,7 +293,7 @@ class _Story:
         self._tick("excite")
         lasted = done.recording.duration
         self._keep([done.recording], "excited")
-        said = f"A motion that tells most about its drives: {lasted:.1f} s recorded."
+        said = f"The most informative motion for its drives: {lasted:.1f} s recorded."
         if done.reason:
             said += f" The guard ended it: {done.reason}."
         self.tell("excite", said)

@@ -43,9 +43,9 @@ def test_a_lost_simulation_stays_as_it_was(gap: Gap):
     replay = build_comparison({LineRole.TWIN: lost}, title="wild", worst=0)
     assert replay is not None
     _, twin = replay.motions
-    assert twin.blew_up is not None
+    assert twin.diverged_at is not None
     assert np.isfinite(twin.position).all()
-    assert any("blew up at" in words for words in replay.words)
+    assert any("diverged at" in words for words in replay.words)
     json.loads(replay.data)
 
 

@@ -78,7 +78,7 @@ def compare_limits(contract: Contract, task: Contract) -> Iterator[ContractFindi
             about=f"{wider[0][0].upper()}{wider[0][1:]}: {len(wider)} "
             + ("limit is wider." if len(wider) == 1 else "limits are wider."),
             remedy="It was trained to use what the robot does not have; train within"
-            " the twin's limits, or mend the twin's.",
+            " the twin's limits, or correct the twin's.",
         )
     if open_:
         yield ContractFinding(

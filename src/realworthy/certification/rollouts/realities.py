@@ -106,7 +106,7 @@ class TaskAttempts:
         return "success"
 
     def play(self, reality: Reality, seed: int) -> Floats:
-        """(count,) 1 for success, 0 for failure or where physics blew up."""
+        """(count,) 1 for success, 0 for failure or where physics diverged."""
         found = play_reality(self.subject, reality, self.count, seed=seed)
         return np.where(found.invalid, 0.0, found.success).astype(np.float64)
 

@@ -76,7 +76,7 @@ def build_comparison(
         qpos, sound = replay_from_start(take, near)
         poses = find_poses(own, qpos, match_bodies(model, own, bodies))
         lost = float(take.track.time[near[sound]]) if sound < len(near) else None
-        motions.append(_build_motion(role, *poses, blew_up=lost))
+        motions.append(_build_motion(role, *poses, diverged_at=lost))
     remarks = _gather_remarks(last, rows, "where the error is largest")
     return _build(last, title, rows, shapes, motions, remarks)
 
@@ -138,14 +138,14 @@ def _build_motion(
     quaternion: Floats,
     *,
     label: str = "",
-    blew_up: float | None = None,
+    diverged_at: float | None = None,
 ) -> DrawnMotion:
     return DrawnMotion(
         role=role,
         label=label or LABELS[role],
         position=position,
         quaternion=quaternion,
-        blew_up=blew_up,
+        diverged_at=diverged_at,
     )
 
 

@@ -15,7 +15,7 @@ from realworthy.reports.replay.shapes import BodyShape
 Floats = NDArray[np.float64]
 _FULL = 32767
 _MAX_DISTANCE_IN_RADII = 30.0
-"""Radii of the scene beyond which positions are clipped: a simulation that blew up
+"""Radii of the scene beyond which positions are clipped: a simulation that diverged
 would otherwise take all resolution of the encoding."""
 
 

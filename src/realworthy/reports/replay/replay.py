@@ -57,10 +57,10 @@ class Replay:
         """What is seen, for those who do not see it."""
         farthest = (one.to_words() for one in self.farthest)
         lost = (
-            f"The simulation ({motion.label}) blew up at {Amount(motion.blew_up, 's')} "
-            "and is shown as it was before."
+            f"The simulation ({motion.label}) diverged at "
+            f"{Amount(motion.diverged_at, 's')} and is shown as it was before."
             for motion in self.motions
-            if motion.blew_up is not None
+            if motion.diverged_at is not None
         )
         return (*farthest, *lost, *self.remarks)
 

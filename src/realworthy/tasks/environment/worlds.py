@@ -372,7 +372,7 @@ class TaskWorlds(Environment):
             raise RealworthyError(
                 "Running worlds keep the numbers that differ between them; these two"
                 f" disagree about {', '.join(missing) or 'their order'}.",
-                hint="Use a belief over the same space, or build the worlds anew.",
+                hint="Use a belief over the same space, or build new worlds.",
             )
         if self._is_recorded and (old.noise, old.pushes) != (other.noise, other.pushes):
             raise RealworthyError(
@@ -382,7 +382,7 @@ class TaskWorlds(Environment):
         if (old.latency, old.processes) != (other.latency, other.processes):
             raise RealworthyError(
                 "Latency and processes of running worlds cannot change.",
-                hint="Build the worlds anew.",
+                hint="Build new worlds.",
             )
 
     def _list_memory(self) -> dict[str, Tensor]:
