@@ -82,7 +82,7 @@ IMAGE = """
 """
 GROUPS = (
     "from realworthy.tasks.environment.environment import Purpose\n"
-    "from realworthy.tasks.environment.groups import TaskGroup\n"
+    "from realworthy.tasks.environment.environment import TaskGroup\n"
 )
 
 

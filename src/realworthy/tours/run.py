@@ -22,7 +22,7 @@ from realworthy.artefacts import (
 from realworthy.certification.certificate.certificate import Certificate
 from realworthy.certification.certificate.results import Share, to_share
 from realworthy.certification.certify import CertifySettings, certify
-from realworthy.certification.examination.processes import start_processes
+from realworthy.certification.examination.parts import start_processes
 from realworthy.certification.rollouts.realities import play_reality
 from realworthy.certification.subject import build_subject
 from realworthy.certification.suite.suite import Coverage, Suite, quick_suite
@@ -38,7 +38,7 @@ from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion
-from realworthy.reports.elements.units import find_units, join_units
+from realworthy.reports.elements.numbers import find_units, join_units
 from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.trial_play import check_task
 from realworthy.tours.hidden import hide, record_sines

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.certification.contract.columns import list_columns
 from realworthy.certification.contract.finding import Aspect, ContractFinding, Mark
-from realworthy.certification.contract.terms import is_own
+from realworthy.certification.contract.terms import is_own, list_columns
 from realworthy.policies import Contract, Policy
 from realworthy.policies.contract import JointLimits
 from realworthy.policies.parity import TOLERANCE, is_same, measure_parity

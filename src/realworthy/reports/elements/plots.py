@@ -15,7 +15,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.gap import Gap
-from realworthy.reports.elements.units import find_units, join_units
+from realworthy.reports.elements.numbers import find_units, join_units
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

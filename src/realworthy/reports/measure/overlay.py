@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.gap import RecordingGap
-from realworthy.reports.elements.numbers import Amount
+from realworthy.reports.elements.numbers import Amount, find_units
 from realworthy.reports.elements.plots import (
     DASHES,
     EDGES,
@@ -18,7 +18,6 @@ from realworthy.reports.elements.plots import (
     thin,
     to_json,
 )
-from realworthy.reports.elements.units import find_units
 
 Floats = NDArray[np.float64]
 Lines = Mapping[LineRole, tuple[Floats, Floats]]

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from realworthy.gap import Gap
-from realworthy.reports.elements.numbers import Amount
+from realworthy.reports.elements.numbers import Amount, find_units, join_units
 from realworthy.reports.elements.page import Page, Tone, write_page
-from realworthy.reports.elements.units import find_units, join_units
 from realworthy.reports.measure.view import GapView, compute_noise
 
 _MAX_ERROR_OVER_NOISE = 1000.0

@@ -10,9 +10,16 @@ import numpy as np
 from realworthy.gap import Gap, RecordingGap, RepeatGap, measure_repeats
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.gap.measure import is_finger
-from realworthy.reports.elements.numbers import Amount, PageTable, Span, Tile
+from realworthy.reports.elements.numbers import (
+    Amount,
+    PageTable,
+    Span,
+    Tile,
+    find_units,
+    join_units,
+    to_torque_unit,
+)
 from realworthy.reports.elements.plots import Plot, draw_horizons, draw_joints
-from realworthy.reports.elements.units import find_units, join_units, to_torque_unit
 from realworthy.reports.elements.wording import (
     describe_effects,
     describe_horizons,

@@ -16,16 +16,21 @@ from realworthy.simulators import MujocoCpu, Outcome, Simulator
 from realworthy.simulators.replay.inputs import Encoders
 from realworthy.tasks.environment.actuation import Actuation
 from realworthy.tasks.environment.chance import Chance
-from realworthy.tasks.environment.cuda_graph import Recorded, StaticBuffers
-from realworthy.tasks.environment.devices import find_device, spare_threads
+from realworthy.tasks.environment.devices import (
+    Recorded,
+    StaticBuffers,
+    find_device,
+    spare_threads,
+)
 from realworthy.tasks.environment.environment import (
     Environment,
     ObservationGroup,
     Observations,
     Purpose,
     Step,
+    check_groups,
+    check_observed,
 )
-from realworthy.tasks.environment.groups import check_groups, check_observed
 from realworthy.tasks.environment.measurements import Link, Measurements
 from realworthy.tasks.environment.mirrors import Mirrors
 from realworthy.tasks.environment.scene import Scene
