@@ -50,7 +50,9 @@ def list_constants(path: Path) -> Iterator[str]:
             targets = statement.targets
         else:
             continue
-        yield from (target.id for target in targets if isinstance(target, ast.Name))
+        for target in targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            yield from (part.id for part in parts if isinstance(part, ast.Name))
 
 
 def find_duplicates() -> dict[str, set[str]]:

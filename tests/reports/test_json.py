@@ -78,7 +78,7 @@ def test_diagnose(published: Publish):
         for one in cause["estimates"]:
             assert behind.find(one["name"], "twin").value == one["nominal"]
             assert behind.find(one["name"], "recordings").value == one["value"]
-            span = behind.find(one["name"], "between (90 %)").values
+            span = behind.find(one["name"], "90 % interval").values
             assert span == one["interval"]
         if (loss := cause["task_loss"]) is not None:
             assert find_run(exact, [loss["mean"], *loss["interval"]], 0) is not None

@@ -174,8 +174,8 @@ class _Kept:
         self.is_written = True
         met = sum(done.fit.sd[name] <= sd for name, sd in self._wanted.items())
         say(
-            f"Round {done.number}: {met} of {len(self._wanted)} numbers are as sure as "
-            f"asked, after {seconds:.0f} s of motion."
+            f"Round {done.number}: {met} of {len(self._wanted)} numbers are as precise "
+            f"as asked, after {seconds:.0f} s of motion."
         )
 
 

@@ -13,6 +13,7 @@ from realworthy.identification.validation.held_out import CalibrationOutcome
 from realworthy.parameters import GaussianBelief
 from realworthy.reports.elements.numbers import Amount, PageTable, Tile
 from realworthy.reports.elements.page import Page, Tone, write_page
+from realworthy.reports.elements.plots import CALIBRATED_LABELS
 from realworthy.reports.measure.view import GapView
 
 _DRAWN = 4
@@ -74,7 +75,7 @@ class CalibrationView:
             )
             for twin in (told.original, told.twin)
         )
-        return GapView(before, after)
+        return GapView(before, after, CALIBRATED_LABELS)
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:

@@ -320,9 +320,7 @@ class _Story:
         )
         self._tick("calibrate")
         was, now = self._say_gap(), self._say_gap(self.tour.gap_after)
-        self.tell(
-            "calibrate", f"Motions that it has not seen: off by {was}, now {now}."
-        )
+        self.tell("calibrate", f"Held-out motions: error {was} before, {now} after.")
 
     def _diagnose(self, unseen: list[Recording]) -> None:
         """By the nominal model; beside training, which steps back for it."""
@@ -345,9 +343,7 @@ class _Story:
             way = ways[future]
             policy, simulated = self._get(trained[way])
             self._tick("train")
-            self.tell(
-                "train", f"{way}: {100 * simulated:.0f} % success in its own worlds."
-            )
+            self.tell("train", f"{way}: {100 * simulated:.0f} % success in simulation.")
             found[way] = _Judged(
                 policy,
                 simulated,

@@ -68,6 +68,7 @@ def draw_overlay(
     after: RecordingGap | None = None,
     *,
     point_count: int = 600,
+    labels: Mapping[LineRole, str] = LABELS,
 ) -> Plot:
     """Positions over time, robot and twin, one row per joint of the recording."""
     from plotly.graph_objects import Scatter
@@ -94,7 +95,7 @@ def draw_overlay(
                 x=time[kept].astype(np.float32),
                 y=shown.astype(np.float32),
                 mode="lines",
-                name=LABELS[role],
+                name=labels[role],
                 meta=role.value,
                 line={
                     "width": _WIDTHS.get(role, 1.4),
@@ -108,13 +109,14 @@ def draw_overlay(
     figure.update_xaxes(range=[stretch.start, stretch.end])
     figure.update_xaxes(title="time [s]", row=len(joints), col=1)
     figure.update_layout(height=height, margin={"t": 24, "b": 40, "l": 48, "r": 8})
-    told = ", ".join(LABELS[role] for role in LineRole if role in seen)
+    drawn = {role: labels[role] for role in LineRole if role in seen}
     return Plot(
         title=stretch.title,
-        caption=f"{stretch.title}: positions of {told}. One row per joint.",
+        caption=f"{stretch.title}: positions of {', '.join(drawn.values())}. One row "
+        "per joint.",
         figure=to_json(figure),
         height=height,
-        roles=tuple(role for role in LineRole if role in seen),
+        labels=drawn,
     )
 
 

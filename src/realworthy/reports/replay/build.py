@@ -39,19 +39,28 @@ _POSE_COUNT = 11_000
 """Poses of bodies in all: a page must stay small."""
 
 
-def build_replay(one: RecordingGap, after: RecordingGap | None = None) -> Replay | None:
-    """The robot and its replay, beside the one of a mended twin; None: nothing to see.
+def build_replay(
+    one: RecordingGap,
+    after: RecordingGap | None = None,
+    labels: Mapping[LineRole, str] = LABELS,
+) -> Replay | None:
+    """The robot and its replay, beside that of a corrected twin; None: nothing to see.
 
     A recording that is long is shown where its replay is farthest off.
     """
     takes = {LineRole.TWIN: _take(one)} | (
         {LineRole.RIGHT: _take(after)} if after else {}
     )
-    return build_comparison(takes, title=one.name, worst=find_worst(after or one))
+    worst = find_worst(after or one)
+    return build_comparison(takes, title=one.name, worst=worst, labels=labels)
 
 
 def build_comparison(
-    takes: Mapping[LineRole, Take], *, title: str, worst: int
+    takes: Mapping[LineRole, Take],
+    *,
+    title: str,
+    worst: int,
+    labels: Mapping[LineRole, str] = LABELS,
 ) -> Replay | None:
     """The robot of the last take, and the replay of each; None: nothing to see.
 
@@ -68,7 +77,7 @@ def build_comparison(
     rows = choose_rows(last.time, worst, len(bodies) * (1 + len(takes)))
     real = find_poses(model, read_measured(last, rows), bodies)
     seen = LineRole.REAL if _is_same(first, last) else LineRole.MENDED
-    motions = [_build_motion(seen, *real)]
+    motions = [_build_motion(seen, *real, label=labels[seen])]
     for role, take in takes.items():
         own = take.track.bound.model
         near = np.searchsorted(take.track.time, last.time[rows] - 1e-6)
@@ -76,7 +85,9 @@ def build_comparison(
         qpos, sound = replay_from_start(take, near)
         poses = find_poses(own, qpos, match_bodies(model, own, bodies))
         lost = float(take.track.time[near[sound]]) if sound < len(near) else None
-        motions.append(_build_motion(role, *poses, diverged_at=lost))
+        motions.append(
+            _build_motion(role, *poses, label=labels[role], diverged_at=lost)
+        )
     remarks = _gather_remarks(last, rows, "where the error is largest")
     return _build(last, title, rows, shapes, motions, remarks)
 
