@@ -18,7 +18,7 @@ from realworthy.reports.elements.plots import NOMINAL_LABELS
 from realworthy.reports.elements.wording import describe_cause
 from realworthy.reports.measure.view import GapView
 from realworthy.tours.tour import PolicyResult, Tour, TourVerdict
-from realworthy.tours.ways import Way
+from realworthy.tours.training import Way
 from realworthy.twins import load_twin
 
 _WORDS = {

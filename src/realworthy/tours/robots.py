@@ -8,7 +8,12 @@ from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.realities import RealityNoise
 from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.task_files import is_file_task, load_named
-from realworthy.tours.onlookers import Onlooker, moves_as_told, reaches, stands_upright
+from realworthy.tours.success_check import (
+    Onlooker,
+    moves_as_told,
+    reaches,
+    stands_upright,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,12 @@ from realworthy.recordings.motion import save_motion
 from realworthy.reports.elements.numbers import find_units, join_units
 from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.trial_play import check_task
-from realworthy.tours.hidden import hide, record_sines
+from realworthy.tours.hidden_truth import hide, record_sines
 from realworthy.tours.robots import TourRobot, find_robot
 from realworthy.tours.settings import TourSettings
 from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.training import Way, train_way
 from realworthy.tours.trials import RealTrials, WireTrials, wait_for
-from realworthy.tours.ways import Way, train_way
 from realworthy.twins import load_twin, save_twin
 
 _MIN_SECONDS_TO_FIT = 1.0
