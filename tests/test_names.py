@@ -102,7 +102,12 @@ REMAINING_NUMBERS = frozenset(
         "diagnosis/changes/find.py: FEWEST",
         "diagnosis/changes/scatter.py: _MOST",
         "diagnosis/examination.py: _LONGEST",
+        "diagnosis/examination.py: _SHORT",
         "diagnosis/fitting.py: _ENOUGH",
+        "diagnosis/fitting.py: _SMALLEST",
+        "diagnosis/log/order.py: CLEAR",
+        "diagnosis/log/scales.py: NEAR",
+        "diagnosis/search.py: _FEWEST",
         "diagnosis/missing.py: _WIDEST",
         "diagnosis/residual.py: _FEWEST",
     }

@@ -1,4 +1,4 @@
-"""`realworthy calibrate`: a twin whose numbers are what recordings say."""
+"""`realworthy calibrate`: a twin whose parameters are fitted to recordings."""
 
 from dataclasses import dataclass
 from pathlib import Path

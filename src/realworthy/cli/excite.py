@@ -151,7 +151,7 @@ def to_forecast_tree(found: "Excitation") -> dict[str, object]:
 
 
 def print_excitation(found: "Excitation", path: Path) -> None:
-    """Predicted peaks beside their limits, then what a recording would tell."""
+    """Predicted peaks beside their limits, then the expected precision."""
     from realworthy.cli.printing import emit_heading, emit_note, emit_table, span
 
     motion, limits = found.motion, found.limits

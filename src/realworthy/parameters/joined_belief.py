@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 class JoinedBelief(Belief):
-    """A product: each part is as it was, and says nothing of the others' numbers."""
+    """A product: each part is as it was, independent of the others."""
 
     def __init__(self, *parts: Belief) -> None:
         self.parts = tuple(parts)

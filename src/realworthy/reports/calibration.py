@@ -1,4 +1,4 @@
-"""The page of `calibrate`: what recordings say of a twin, and how it does unseen."""
+"""The page of `calibrate`: estimates, and errors on held-out recordings."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -281,7 +281,7 @@ class _Story:
         return f"{self.tour.gap_before if gap is None else gap:.3g} {self.tour.unit}"
 
     def _excite(self) -> list[Recording]:
-        """The motion that tells most about the twin's drives, on the robot."""
+        """The most informative motion for the twin's drives, on the robot."""
         if self.robot.limits is None:
             return []
         settings = ExcitationSettings(

@@ -45,7 +45,7 @@ class Examination:
     """Whether engines were asked for by name."""
 
     def list_parts(self) -> tuple[SuitePart, ...]:
-        """Cells first: they tell most for their time."""
+        """Cells first: they are the most informative for their time."""
         suite = self.suite
         found = [SuitePart("cell", i) for i in range(len(suite.cells))]
         found += [SuitePart("coverage", 0)] if suite.coverage is not None else []

@@ -29,7 +29,7 @@ class RealTrial(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     share: Share
     uncovered: tuple[str, ...]
-    """Why the certificate does not speak of this reality; empty: it does."""
+    """Why the certificate does not cover this reality; empty: it does."""
     codes: dict[str, int]
     """Cause of failure → episodes."""
     invalid: int

@@ -30,9 +30,9 @@ class LineRole(StrEnum):
 
     REAL = "real"
     TWIN = "twin"
-    RIGHT = "right"
+    CORRECTED = "right"
     """The twin with every cause corrected."""
-    MENDED = "mended"
+    CORRECTED_LOG = "mended"
     """The robot, after its log was corrected."""
     NOISE = "noise"
 
@@ -40,18 +40,22 @@ class LineRole(StrEnum):
 LABELS = {
     LineRole.REAL: "robot",
     LineRole.TWIN: "twin",
-    LineRole.RIGHT: "corrected twin",
-    LineRole.MENDED: "robot, corrected log",
+    LineRole.CORRECTED: "corrected twin",
+    LineRole.CORRECTED_LOG: "robot, corrected log",
     LineRole.NOISE: "noise floor",
 }
 NOMINAL_LABELS = LABELS | {
     LineRole.TWIN: "nominal model",
-    LineRole.RIGHT: "calibrated twin",
+    LineRole.CORRECTED: "calibrated twin",
 }
 """Where the first twin is the one before any calibration, and the other is calibrated.
 """
-CALIBRATED_LABELS = LABELS | {LineRole.RIGHT: "calibrated twin"}
-DASHES = {LineRole.RIGHT: "dash", LineRole.MENDED: "dot", LineRole.NOISE: "dot"}
+CALIBRATED_LABELS = LABELS | {LineRole.CORRECTED: "calibrated twin"}
+DASHES = {
+    LineRole.CORRECTED: "dash",
+    LineRole.CORRECTED_LOG: "dot",
+    LineRole.NOISE: "dot",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ def draw_horizons(
     unit = join_units(find_units(gap).values())
     curves = {LineRole.TWIN: gap.horizons}
     if after is not None:
-        curves[LineRole.RIGHT] = after.horizons
+        curves[LineRole.CORRECTED] = after.horizons
     curves[LineRole.NOISE] = gap.horizon_floor
     figure = Figure()
     sizes: list[float] = []
@@ -129,7 +133,7 @@ def draw_joints(
     names = [escape(f"{joint} [{units[joint]}]") for joint in per_joint]
     bars = {LineRole.TWIN: per_joint}
     if after is not None:
-        bars[LineRole.RIGHT] = after.replay.per_joint
+        bars[LineRole.CORRECTED] = after.replay.per_joint
     figure = Figure()
     for role, sizes in bars.items():
         figure.add_bar(

@@ -58,7 +58,7 @@ class GapView:
         """Head of the columns of the second gap."""
         if self.labels is LABELS:
             return "causes corrected"
-        return self.labels[LineRole.RIGHT]
+        return self.labels[LineRole.CORRECTED]
 
     @cached_property
     def unit(self) -> str:
@@ -193,8 +193,8 @@ class GapView:
                 Amount(len(one.track.rows)),
             ]
             if self.after:
-                mended = afters.get(id(one))
-                rest = None if mended is None else mended.replay.position_rmse
+                corrected = afters.get(id(one))
+                rest = None if corrected is None else corrected.replay.position_rmse
                 cells.append(Amount(rest, unit))
             rows.append((one.name, *cells))
         return PageTable(

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 FRAME_RATE = 25.0
 """[1/s] at most; the page draws between frames."""
-_LONGEST, _SLOWEST = 20.0, 12.5
+_MAX_SHOWN_S, _MIN_FRAME_RATE = 20.0, 12.5
 """[s] that are shown at most, and frames per second below which less is shown."""
 _POSE_COUNT = 11_000
 """Poses of bodies in all: a page must stay small."""
@@ -49,7 +49,7 @@ def build_replay(
     A recording that is long is shown where its replay is farthest off.
     """
     takes = {LineRole.TWIN: _take(one)} | (
-        {LineRole.RIGHT: _take(after)} if after else {}
+        {LineRole.CORRECTED: _take(after)} if after else {}
     )
     worst = find_worst(after or one)
     return build_comparison(takes, title=one.name, worst=worst, labels=labels)
@@ -76,7 +76,7 @@ def build_comparison(
         return None
     rows = choose_rows(last.time, worst, len(bodies) * (1 + len(takes)))
     real = find_poses(model, read_measured(last, rows), bodies)
-    seen = LineRole.REAL if _is_same(first, last) else LineRole.MENDED
+    seen = LineRole.REAL if _is_same(first, last) else LineRole.CORRECTED_LOG
     motions = [_build_motion(seen, *real, label=labels[seen])]
     for role, take in takes.items():
         own = take.track.bound.model
@@ -128,7 +128,7 @@ def choose_rows(time: Floats, worst: int, body_count: int) -> Rows:
     Of a long recording those around row `worst`; `body_count` bodies need poses.
     """
     count = max(2, _POSE_COUNT // body_count)
-    span = min(float(time[-1] - time[0]), _LONGEST, count / _SLOWEST)
+    span = min(float(time[-1] - time[0]), _MAX_SHOWN_S, count / _MIN_FRAME_RATE)
     latest = max(float(time[-1]) - span, float(time[0]))
     start = min(max(float(time[worst]) - span / 2, float(time[0])), latest)
     step = max(1 / FRAME_RATE, span / (count - 1))
