@@ -158,8 +158,8 @@ class TourView:
             return said
         off = Amount(tour.gap_again, tour.unit)
         return (
-            f"{said} In trials of its own policy the calibrated twin is off by {off} "
-            "0.5 s ahead."
+            f"{said} In trials of its own policy the calibrated twin's predictions "
+            f"0.5 s ahead are off by {off}."
         )
 
     @cached_property
