@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from realworthy.tasks.environment.evaluate import Evaluation
     from realworthy.tasks.environment.variety import Variety
 
+_PLAN = "Replay of "
+"""With which learners begin to say what memory they will take."""
 _SHOWN = 12
 """Numbers that differ between worlds, of which the terminal tells."""
 
@@ -53,8 +55,8 @@ class Train:
     learner: Annotated[
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
     ] = None
-    """Who learns: ppo (default), ars, es; realworthy show learners. Its settings are
-    options as well: with --learner NAME, --help lists them."""
+    """Who learns: ppo (default), fastsac, fasttd3, ars, es; realworthy show learners.
+    Its settings are options as well: with --learner NAME, --help lists them."""
     start_from: Annotated[
         str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
     ] = ""
@@ -189,7 +191,8 @@ class Train:
 
         first = self.seed or 0
         seeds = range(first, first + self.seeds)
-        with following(self.task) as show, self._saying_what_is_kept():
+        with following(self.task) as follow, self._saying_what_is_kept():
+            show = _keep_plans(follow)
             if self.resume:
                 return [self._resume(seed, show) for seed in seeds]
             if self.seeds == 1:
@@ -327,6 +330,17 @@ class Train:
 
 def _name(seed: int) -> str:
     return f"seed_{seed}"
+
+
+def _keep_plans(show: "Progress") -> "Progress":
+    """What is said before any work, such as the memory it will take, stays a line."""
+
+    def tell(fraction: float, stage: str, /) -> None:
+        if fraction == 0 and stage.startswith(_PLAN):
+            print(stage, file=sys.stderr)
+        show(fraction, stage)
+
+    return tell
 
 
 def to_tree(training: "Training") -> dict[str, object]:
