@@ -30,6 +30,16 @@ from .conftest import Run
 SHORT = ("--worlds", "8", "--steps", "512", "--target", "2")
 
 
+@pytest.fixture(autouse=True)
+def few_episodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Policies are judged in 8 episodes instead of 256, but where success is asserted.
+
+    Judging took three quarters of each run here (2026-11-19).
+    """
+    if "slow" not in request.keywords:
+        monkeypatch.setattr(training, "EPISODES", 8)
+
+
 def test_a_run_is_made_and_reported(run: Run, tmp_path: Path):
     told = run("train", "pendulum", "--output", "r", "--json", "r.json", *SHORT)
     assert told.status == 0, told.err
@@ -252,15 +262,9 @@ def test_a_learner_that_the_task_does_not_fit(run: Run):
     [("pendulum", "ppo", 8192), ("cartpole_balance", "ars", 32_000), ("reach", "", 1)],
 )
 def test_python_trains_as_the_command_does(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    task: str,
-    learner: str,
-    steps: int,
+    run: Run, tmp_path: Path, task: str, learner: str, steps: int
 ):
     """The same task, settings and seed: the same policy, bit by bit."""
-    monkeypatch.setattr(training, "EPISODES", 8)
     words = ("--learner", learner) if learner else ()
     asked = ("--output", "r", "--steps", str(steps), "--seed", "3", *words)
     told = run("train", task, *asked)

@@ -133,7 +133,7 @@ def test_a_critic_that_sees_other_numbers_begins_anew():
     weights = learner.copy_weights()
     weights["critic"] = {"normaliser.mean": torch.zeros(9)}
     (said,) = other.load_weights(weights)
-    assert said.startswith("The critic begins anew: ")
+    assert said.startswith("The critic starts with new weights: ")
     x = {"actor": torch.randn(16, 3)}
     assert torch.equal(other.act(x), learner.act(x))
 

@@ -89,7 +89,7 @@ def test_where_no_episode_counts_none_is_judged(tmp_path: Path):
     )
     page = show(tmp_path, evaluation=none)
     assert "The physics of all 256 unseen episodes diverged." in page.text
-    assert "Too few episodes to tell" in page.text
+    assert "Too few episodes to decide" in page.text
     assert "difference – – – – – –" in page.text
     assert "not a number" not in page.text
 

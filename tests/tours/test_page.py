@@ -9,7 +9,7 @@ from realworthy.realities import RealityFile, make_reality
 from realworthy.recordings import save_recording
 from realworthy.reports.elements.numbers import PageTable
 from realworthy.tours import ROBOTS
-from realworthy.tours.hidden import record_sines
+from realworthy.tours.hidden_truth import record_sines
 from realworthy.tours.page import TourView
 from realworthy.tours.tour import Tour
 from realworthy.tours.trials import RealTrials

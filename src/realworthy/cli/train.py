@@ -82,26 +82,25 @@ class Train:
         Literal["preset", "belief", "none"] | None,
         tyro.conf.arg(help_behavior_hint="", metavar="{preset,belief,none}"),
     ] = None
-    """How worlds differ: as the preset says (default), by the twin's belief, or not at
-    all."""
+    """What randomizes worlds: the preset (default), the twin's belief, or nothing."""
     table: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ""
     """Published ranges in place of the preset's; realworthy show tables lists them."""
     grow: Annotated[
         Literal["at_once", "success", "automatic"] | None,
         tyro.conf.arg(help_behavior_hint="", metavar="{at_once,success,automatic}"),
     ] = None
-    """How worlds come to differ so: from the start (default); as episodes succeed; or
-    each number by itself, as far as the policy copes."""
+    """How randomization grows: at once (default), as episodes succeed, or each
+    parameter by itself as far as the policy still succeeds (automatic)."""
     terrain: AnyNumber = None
     """Uneven ground for legged tasks: 1 has stairs of 12 cm and slopes of 40 %."""
     payload: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="BODY=KG…", help_behavior_hint="")
     ] = ()
-    """Loads that come and go within an episode, at most so heavy."""
+    """Loads up to this mass that come and go within an episode."""
     worlds: AnyCount = None
-    """Worlds that practise at once; by default as the preset says."""
+    """Worlds to train in side by side; by default as the preset says."""
     seed: AnySeed = None
-    """Of everything random; by default 0."""
+    """Seed of all random numbers; by default 0."""
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
     """Runs from as many seeds, each in a folder of its own."""
     ray: Flag = False

@@ -551,7 +551,7 @@ class Ppo(Learner):
             )
         self.actor.load_state_dict(actor)
         if (misfit := find_misfit(self.critic, critic)) is not None:
-            return (f"The critic begins anew: {misfit}.",)
+            return (f"The critic starts with new weights: {misfit}.",)
         self.critic.load_state_dict(critic)
         return ()
 
