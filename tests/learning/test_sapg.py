@@ -180,7 +180,7 @@ def test_the_leader_finds_the_best_action_and_is_what_acts():
     [
         ({"blocks": 5}, "16 worlds cannot be split into 5 blocks"),
         ({"blocks": 0}, "16 worlds cannot be split into 0 blocks"),
-        ({"latent_width": 0}, "4 blocks cannot be told apart by 0 numbers"),
+        ({"latent_width": 0}, "4 blocks cannot differ by 0 numbers"),
         ({"minibatches": 1000}, "1000 minibatches were asked of 256 samples"),
     ],
 )

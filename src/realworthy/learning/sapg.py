@@ -646,7 +646,7 @@ class Sapg(Learner):
             )
         if s.blocks > 1 and s.latent_width < 1:
             raise BadSettings(
-                f"{s.blocks} blocks cannot be told apart by {s.latent_width} numbers.",
+                f"{s.blocks} blocks cannot differ by {s.latent_width} numbers.",
                 hint="Choose a --latent-width of one or more.",
             )
         size = world_count * s.horizon
