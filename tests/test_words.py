@@ -42,8 +42,7 @@ PHRASES = {
     r"must be heard": "must take part",
     r"as sure as asked": "as precise as asked",
     r"[Mm]end (the|its|them|it)\b": "correct",
-    r"other starts\b.{0,20}do not keep that": "no step achieves it",
-    r"What (one|the) recordings? (would )?(tell|tells|say|says) of each": "Estimate; expected precision",
+    r"steps do not keep that": "no step achieves it",
 }
 """Private English, and what a robotics engineer would read instead."""
 SUFFIXES = {".py", ".html", ".js", ".md", ".yaml", ".toml"}

@@ -180,7 +180,8 @@ class Calibration:
             told += "; the fit is no better than the twin before"
         if self.folds:
             told += (
-                f". Left out in turn, {len(self.folds)} folds are off by "
+                ". With each of them left out in turn, "
+                f"{len(self.folds)} folds are off by "
                 f"{self.folds_mean:.3g} rad on average and {self.folds_worst:.3g} rad "
                 f"at worst, before by {self.folds_before:.3g} rad"
             )
