@@ -541,7 +541,7 @@ class Ppo(Learner):
         }
 
     def load_weights(self, weights: State) -> tuple[str, ...]:
-        """A critic that sees other numbers begins anew; with those of an older version,
+        """A critic with other inputs starts again; with weights of an older version,
         which kept the actor alone, too."""
         actor, critic = (cast(Any, weights.get(x, {})) for x in ("actor", "critic"))
         if (misfit := find_misfit(self.actor, actor)) is not None:
