@@ -41,7 +41,7 @@ def play(name: str, group: str, successes: int, count: int, **other) -> CellResu
         "group": group,
         "required": True,
         "verdict": verdict,
-        "about": f"{verdict.capitalize()}: {successes} of {count}, wanted 80 %.",
+        "about": f"{verdict.capitalize()}: {successes} of {count}, required 80 %.",
         "share": share,
         **other,
     }
@@ -208,7 +208,7 @@ FINDINGS = (
 )
 REASONS = (
     "contract, signs: 'joint.velocity' has another sign than its position's change.",
-    "mass × 1.15: Fail: 0 of 64 (0.0 to 5.7 %), wanted 80 %.",
+    "mass × 1.15: Fail: 0 of 64 (0.0 to 5.7 %), required 80 %.",
 )
 
 

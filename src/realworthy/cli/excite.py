@@ -152,13 +152,19 @@ def to_forecast_tree(found: "Excitation") -> dict[str, object]:
 
 def print_excitation(found: "Excitation", path: Path) -> None:
     """Predicted peaks beside their limits, then the expected precision."""
-    from realworthy.cli.printing import emit_heading, emit_note, emit_table, span
+    from realworthy.cli.printing import (
+        counted,
+        emit_heading,
+        emit_note,
+        emit_table,
+        span,
+    )
 
     motion, limits = found.motion, found.limits
     emit_heading(
         str(path),
-        f"{motion.duration:g} s for {len(motion.joints)} joints, designed in "
-        f"{found.seconds:.0f} s",
+        f"{motion.duration:g} s for {counted(len(motion.joints), 'joint')}, designed "
+        f"in {found.seconds:.0f} s",
     )
     emit_table(
         f"Predicted peaks, over {found.check_count} draws of the belief",

@@ -96,7 +96,7 @@ def _make_row(cell: "CellResult") -> tuple[Text | str, ...]:
 
 def _say_limits(found: "Certificate") -> str:
     if found.coverage is not None and found.coverage.verdict != "pass":
-        return "Tested without reaching the bar in"
+        return "Required success rate not reached within"
     return "Valid for"
 
 

@@ -49,7 +49,7 @@ class Judgement:
     def __str__(self) -> str:
         low, high = (100 * limit for limit in self.interval)
         seen = (
-            f"{self.successes} of {self.count} ({low:.1f} to {high:.1f} %), wanted "
+            f"{self.successes} of {self.count} ({low:.1f} to {high:.1f} %), required "
             f"{100 * self.bar:g} %"
         )
         if self.verdict is not CertificateVerdict.INSUFFICIENT:
