@@ -7,12 +7,12 @@ within the range of its joints is not seen here; only physics can tell.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from realworthy.diagnosis.fix import Fix
 from realworthy.diagnosis.log.alike import FEW_ROWS, compare_over_lags
+from realworthy.diagnosis.log.drives import Limits
 from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.diagnosis.log.order import MAX_LAG, command_suffix
 from realworthy.recordings import Recording, SignalSource
@@ -43,16 +43,6 @@ PLAUSIBLE = (0.6, 1.6)
 BEYOND = 5.0
 """Times its range that a joint must exceed before its unit is doubted."""
 BEYOND_TORQUE = 20.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a twin says that its joints can do; empty without a twin."""
-
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Joint → ends [rad or m]."""
-    torques: Mapping[str, float] = field(default_factory=dict)
-    """Joint → largest torque [N·m]."""
 
 
 def inspect_clock_unit(recording: Recording) -> list[Finding]:
