@@ -53,6 +53,18 @@ class CommandForm(StrEnum):
     """How fast the command moves until the next row."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A position command that was logged as something else."""
+
+    joint: str
+    signal: str
+    kp: float = 0.0
+    """[N·m/rad] of its drive; 0 where unknown."""
+    kd: float = 0.0
+    """[N·m·s/rad]"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """A sensor's three axes turned into another frame: new = matrix · old."""
@@ -80,8 +92,8 @@ class Fix:
     """Rows that were lost and stamped as if none were get their time back."""
     command_form: CommandForm | None = None
     """What the commands in `rebuilt` are made from."""
-    rebuilt: tuple[tuple[str, str], ...] = ()
-    """Joint and signal of each position command that is made anew."""
+    rebuilt: tuple["Rebuilt", ...] = ()
+    """Position commands that are made anew."""
     rate: float | None = None
     """[Hz] for the sidecar."""
     command_kind: CommandKind | None = None
@@ -110,9 +122,9 @@ def apply_fix(recording: Recording, fix: Fix) -> Recording:
     if fix.command_form is not None:
         made = Recording(table["time"], {n: v for n, v in table.items() if n != "time"})
         table |= {
-            name: rebuild_commands(made, joint, name, fix.command_form)
-            for joint, name in fix.rebuilt
-            if name in table and f"{joint}.position" in table
+            entry.signal: rebuild_command(made, entry, fix.command_form)
+            for entry in fix.rebuilt
+            if entry.signal in table and f"{entry.joint}.position" in table
         }
     if fix.restores_lost_rows:
         made = Recording(table["time"], {n: v for n, v in table.items() if n != "time"})
@@ -131,20 +143,27 @@ def apply_fix(recording: Recording, fix: Fix) -> Recording:
     return Recording(table.pop("time"), table, sidecar, recording.source)
 
 
-def rebuild_commands(
-    recording: Recording, joint: str, name: str, form: CommandForm
-) -> Floats:
+def rebuild_command(recording: Recording, entry: Rebuilt, form: CommandForm) -> Floats:
     """The position command of a joint [rad or m] from what was logged in its place.
 
-    Sums start at the joint's first measured position.
+    Sums do not know where they began: their mean is that of what the drive must have
+    been asked for, position + (torque + kd · velocity) / kp.
     """
-    position, logged = recording.signals[f"{joint}.position"], recording.signals[name]
+    logged = recording.signals[entry.signal]
+    position = recording.signals[f"{entry.joint}.position"]
     if form is CommandForm.ERROR:
         return position + logged
     if form is CommandForm.INCREMENT:
-        return position[0] + np.cumsum(logged) - logged[0]
-    period = np.diff(recording.time, append=2 * recording.time[-1] - recording.time[-2])
-    return position[0] + np.cumsum(logged * period)
+        added = np.cumsum(logged)
+    else:
+        ends = 2 * recording.time[-1] - recording.time[-2]
+        added = np.cumsum(logged * np.diff(recording.time, append=ends))
+    asked = position
+    torque = recording.signals.get(f"{entry.joint}.torque")
+    if torque is not None and entry.kp > 0:
+        velocity = np.gradient(position, recording.time)
+        asked = position + (torque + entry.kd * velocity) / entry.kp
+    return added + float(np.mean(asked - added))
 
 
 def find_repeats(rows: Floats) -> NDArray[np.bool_]:

@@ -21,6 +21,8 @@ SINGLE_PLACES = 3
 """or most of them are single rows, as they get lost on a wire."""
 MISSING_LONG = 0.02
 """Share of missing rows that matters also in one place."""
+HIDDEN_SHARE = 0.01
+"""Share of missing rows that matters where only jumps of positions tell of them."""
 WRONG_RATE = 0.05
 """Relative error of the promised rate that matters."""
 JITTERY = 0.05
@@ -90,7 +92,7 @@ def inspect_lost_rows(recording: Recording) -> list[Finding]:
     lost = find_lost_rows(recording)
     count, places = int(lost.counts.sum()), len(lost.rows)
     share = count / (count + len(recording.time))
-    if places < SINGLE_PLACES or share < MISSING_SHARE:
+    if places < MISSING_PLACES or share < HIDDEN_SHARE:
         return []
     first = float(recording.time[lost.rows[0]])
     return [

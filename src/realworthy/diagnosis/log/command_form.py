@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.diagnosis.fix import CommandForm, Fix, rebuild_commands
+from realworthy.diagnosis.fix import CommandForm, Fix, Rebuilt, rebuild_command
 from realworthy.diagnosis.log.alike import FEW_ROWS
 from realworthy.diagnosis.log.drives import Limits, find_command
 from realworthy.diagnosis.log.finding import Answer, Finding
@@ -50,7 +50,7 @@ def inspect_command_form(
     votes: dict[CommandForm, set[str]] = {form: set() for form in CommandForm}
     asked: dict[CommandForm, set[str]] = {form: set() for form in CommandForm}
     numbers: dict[CommandForm, list[float]] = {form: [] for form in CommandForm}
-    commands: dict[str, str] = {}
+    commands: dict[str, Rebuilt] = {}
     for recording in recordings:
         if len(recording.time) < FEW_ROWS:
             continue
@@ -58,7 +58,7 @@ def inspect_command_form(
             name = find_command(recording, joint, drive)
             if name is None or f"{joint}.position" not in recording.signals:
                 continue
-            commands[joint] = name
+            commands[joint] = Rebuilt(joint, name, drive.kp, drive.kd)
             for form, answer in _ask(recording, joint, name).items():
                 asked[form].add(joint)
                 numbers[form].append(answer[1])
@@ -88,7 +88,7 @@ def _ask(
         return answers
     plain = _correlate(command, position, recording.rate)
     for form in (CommandForm.INCREMENT, CommandForm.SPEED):
-        added = rebuild_commands(recording, joint, name, form)
+        added = rebuild_command(recording, Rebuilt(joint, name), form)
         likeness = _correlate(added, position, recording.rate)
         far = float(np.std(position) / max(np.std(added), 1e-12))
         is_so = likeness > FOLLOWED and plain < UNLIKE and AS_FAR[0] < far < AS_FAR[1]
@@ -97,8 +97,11 @@ def _ask(
 
 
 def _roughness(values: Floats) -> float:
-    """Typical size of second differences: noise, hardly motion."""
-    return float(np.median(np.abs(np.diff(values, 2)))) / 0.6745 / np.sqrt(6)
+    """Typical size of fourth differences: white noise of σ gives σ, motion hardly any.
+
+    (1, -4, 6, -4, 1) has the squares' sum 70.
+    """
+    return float(np.median(np.abs(np.diff(values, 4)))) / 0.6745 / np.sqrt(70)
 
 
 def _correlate(command: Floats, position: Floats, rate: float) -> float:
@@ -112,7 +115,7 @@ def _correlate(command: Floats, position: Floats, rate: float) -> float:
 
 def _tell(
     form: CommandForm,
-    commands: dict[str, str],
+    commands: dict[str, Rebuilt],
     found: set[str],
     asked: set[str],
     numbers: Sequence[float],
@@ -137,6 +140,6 @@ def _tell(
         fix=Fix(
             summary=f"commands rebuilt from {form}s",
             command_form=form,
-            rebuilt=tuple((joint, name) for joint, name in commands.items()),
+            rebuilt=tuple(commands.values()),
         ),
     )

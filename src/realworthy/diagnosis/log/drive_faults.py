@@ -65,9 +65,11 @@ def inspect_early_answers(
         return []
     seconds = -lag + 0.5 * period  # a command acts until the next row
     names = _list_commands(recordings, limits)
+    # A quarter of a row more, so that jitter of the stamps never holds the row before.
+    delay = round(seconds + 0.25 * period, 6)
     fix = Fix(
-        summary=f"commands {1e3 * seconds:.4g} ms earlier",
-        mapping={name: SignalSource(delay=round(seconds, 6)) for name in names},
+        summary=f"commands {1e3 * delay:.4g} ms earlier",
+        mapping={name: SignalSource(delay=delay) for name in names},
     )
     margin = 1.645 * error
     interval = (seconds - margin, seconds + margin)
@@ -152,9 +154,9 @@ def _snap(law: Law, drive: Drive) -> tuple[float, float, str]:
         if is_half and abs(offset - middle) < SNAP * half + SURE * sd:
             return half, middle, " (half its range)"
     largest = max(abs(drive.lower), abs(drive.upper))
-    if np.isfinite(largest) and abs(scale / largest - 1) < SNAP:
-        if abs(offset) < SNAP * largest + SURE * sd:
-            return largest, 0.0, " (the end of its range)"
+    is_end = np.isfinite(largest) and abs(scale / largest - 1) < SNAP
+    if is_end and abs(offset) < SNAP * largest + SURE * sd:
+        return largest, 0.0, " (the end of its range)"
     return scale, offset if abs(offset) > SURE * sd + 0.01 * scale else 0.0, ""
 
 

@@ -1,11 +1,11 @@
 """Every check of a log, in the order in which they depend on each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from realworthy.diagnosis.fix import Fix, apply_fix
+from realworthy.diagnosis.fix import CommandForm, Fix, apply_fix
 from realworthy.diagnosis.log.attitude import inspect_attitude
 from realworthy.diagnosis.log.clock import (
     inspect_gaps,
@@ -36,6 +36,9 @@ from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
 Findings = list[tuple[Finding, Recording]]
+
+_SHARED = ("unit_scale", "joint_sign", "joint_order", "clock_offset", "rate")
+"""Faults that several joints and all recordings of a robot may have at once."""
 
 
 def inspect(
@@ -73,7 +76,7 @@ def inspect_together(
     for k, recording in enumerate(recordings):
         alone = _inspect_alone(recording, limits)
         found += [(finding, recordings[k]) for finding in alone]
-    found = _unite(found, recordings)
+    found = _unite(found)
     for k, recording in enumerate(recordings):
         mine = [f for f, owner in found if owner is recording]
         mended[k] = _mend(recording, mine)
@@ -124,6 +127,8 @@ def _inspect_drives(
     if not limits.drives:
         return []
 
+    found: Findings = []
+
     def ask_form() -> list[Finding]:
         return inspect_command_form(mended, limits)
 
@@ -140,6 +145,8 @@ def _inspect_drives(
         return inspect_command_scales(mended, limits, fit_laws(mended, limits))
 
     def ask_offsets() -> list[Finding]:
+        if any(_is_summed(finding) for finding, _ in found):
+            return []  # the constant of a sum was chosen so that there is none
         return inspect_offsets(mended, limits, fit_laws(mended, limits), twin)
 
     asked: list[Callable[[], list[Finding]]] = [
@@ -149,7 +156,6 @@ def _inspect_drives(
         ask_scales,
         ask_offsets,
     ]
-    found: Findings = []
     for ask in asked:
         for finding in ask():
             found += [(finding, r) for r in recordings]
@@ -157,45 +163,46 @@ def _inspect_drives(
     return found
 
 
-def _unite(found: Findings, recordings: Sequence[Recording]) -> Findings:
+def _is_summed(finding: Finding) -> bool:
+    summed = (CommandForm.INCREMENT, CommandForm.SPEED)
+    return finding.fix is not None and finding.fix.command_form in summed
+
+
+def _unite(found: Findings) -> Findings:
     """One finding for each fault that several joints or recordings share.
 
     Faults are one where they have one name and do the same to every signal of a kind.
     """
-    groups: dict[object, list[Finding]] = {}
+    groups: dict[Hashable, list[Finding]] = {}
     for finding, _ in found:
-        if finding.is_fault and finding.fix is not None and finding.fix.is_mapping:
-            groups.setdefault(_describe(finding), []).append(finding)
+        if (key := _describe(finding)) is not None:
+            groups.setdefault(key, []).append(finding)
     united = {key: _join(group) for key, group in groups.items()}
     kept: Findings = []
-    seen: set[tuple[object, int]] = set()
-    places = {id(recording): k for k, recording in enumerate(recordings)}
+    seen: set[Hashable] = set()
     for finding, owner in found:
         key = _describe(finding)
-        if key not in united or not finding.is_fault:
+        if key is None:
             kept.append((finding, owner))
-            continue
-        if (key, places[id(owner)]) not in seen:
-            seen.add((key, places[id(owner)]))
+        elif (key, id(owner)) not in seen:
+            seen.add((key, id(owner)))
             kept.append((united[key], owner))
     return kept
 
 
-def _describe(finding: Finding) -> object:
-    """What a fault does, without saying to which joints."""
-    if finding.fix is None or not finding.fix.mapping:
+def _describe(finding: Finding) -> Hashable | None:
+    """What a fault does, without saying to which joints; None where it is alone."""
+    fix = finding.fix
+    if not finding.is_fault or fix is None or finding.name not in _SHARED:
         return None
     edits = {
-        (name.rsplit(".", 1)[-1], e.sign, f"{e.scale:.1e}", e.source is not None)
-        for name, e in finding.fix.mapping.items()
+        (name.rsplit(".", 1)[-1], e.sign, f"{e.scale:.1e}", bool(e.delay))
+        for name, e in fix.mapping.items()
     }
-    is_shared = finding.name == "joint_order"  # two exchanges are not one
-    return (
-        finding.name,
-        frozenset(edits),
-        finding.joints if is_shared else None,
-        any(e.delay for e in finding.fix.mapping.values()),
-    )
+    is_shared = finding.name != "joint_order"  # two exchanges are not one
+    joints = () if is_shared else finding.joints
+    rate = None if fix.rate is None else f"{fix.rate:.1e}"
+    return finding.name, frozenset(edits), joints, rate
 
 
 def _join(group: Sequence[Finding]) -> Finding:

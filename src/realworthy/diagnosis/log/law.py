@@ -129,9 +129,7 @@ def hold_before(time: Floats, values: Floats, at: Floats) -> Floats:
     return values[np.clip(np.searchsorted(time, at - slack) - 1, 0, len(time) - 1)]
 
 
-def _read(
-    recording: Recording, joint: str, drive: Drive, limit: float
-) -> _Rows | None:
+def _read(recording: Recording, joint: str, drive: Drive, limit: float) -> _Rows | None:
     name, torque = find_command(recording, joint, drive), find_torque(recording, joint)
     position = recording.signals.get(f"{joint}.position")
     if name is None or torque is None or position is None:

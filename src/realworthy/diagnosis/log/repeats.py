@@ -39,6 +39,9 @@ BURST = 0.3
 """[s] that stale rows last at most; a robot at rest repeats itself for longer."""
 BURSTS = 5
 """Bursts below which a likeness to lost motion may be chance."""
+TICKS = 6.0
+"""Encoder steps that a jump must have: slow motion of a coarse encoder also stands
+still and jumps, by one."""
 CAUGHT_UP = (0.4, 2.5)
 """Jump after a burst over the motion that it hid, at the speed before and after. Joints
 that start and stop jump by nothing."""
@@ -139,17 +142,23 @@ def _find_bursts(recording: Recording, signals: Sequence[str], repeats: Mask) ->
     if len(starts) < BURSTS or not places:
         return none
     values = np.stack([recording.signals[s] for s in places], axis=1)
-    values = values / np.maximum(np.median(np.abs(np.diff(values, axis=0)), 0), 1e-12)
-    caught = []
+    steps = np.array([_smallest_step(recording.signals[s]) for s in places])
+    usual = np.median(np.abs(np.diff(values, axis=0)), axis=0)
+    values = values / np.maximum(np.maximum(usual, steps), 1e-12)
+    ticks = np.maximum(np.maximum(usual, steps), 1e-12) / np.maximum(steps, 1e-12)
+    caught, found = [], []
     for a, b in zip(starts, ends, strict=True):  # rows a … b - 1 repeat row a - 1
         speed = 0.5 * (values[a - 1] - values[a - 3] + values[b + 2] - values[b]) / 2
         energy = float(speed @ speed)
-        if energy > 0.5 * len(places):  # about as quick as usual
-            jump = values[b] - values[b - 1]
+        jump = values[b] - values[b - 1]
+        is_seen = np.max(np.abs(jump) * ticks) > TICKS
+        if is_seen and energy > 0.5 * len(places):  # about as quick as usual
             caught.append(float(jump @ speed) / energy / (b - a + 1))
+        if is_seen:
+            found.append((a, b))
     if len(caught) < BURSTS or not CAUGHT_UP[0] < np.median(caught) < CAUGHT_UP[1]:
         return none
-    for a, b in zip(starts, ends, strict=True):
+    for a, b in found:
         none[a:b] = True
     return none
 

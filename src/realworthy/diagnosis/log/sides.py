@@ -33,9 +33,7 @@ def choose_side(
     if other is None:
         return finding
     try:
-        commands, measurements = compare_missing_torque(
-            twin, recordings, [fix, other]
-        )
+        commands, measurements = compare_missing_torque(twin, recordings, [fix, other])
     except RealworthyError:  # the twin cannot be laid along this log at all
         return finding
     if abs(commands - measurements) < CLEAR:

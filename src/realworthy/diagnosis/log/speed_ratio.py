@@ -8,9 +8,8 @@ import numpy as np
 
 from realworthy.diagnosis.fix import Fix
 from realworthy.diagnosis.log.finding import Answer, Finding
-from realworthy.diagnosis.log.scales import SPEEDS, UNITS
+from realworthy.diagnosis.log.scales import SPEEDS, UNITS, measure_speed_ratio
 from realworthy.recordings import Recording, SignalSource
-from realworthy.recordings.units import compute_ratio
 
 ALIKE = 0.97
 """Correlation of a velocity with the derivative of its position that counts."""
@@ -33,12 +32,16 @@ def inspect_clock_scale(recording: Recording) -> list[Finding]:
     ratios = [
         found[0]
         for joint in recording.joints
-        if (found := compute_ratio(recording, joint)) is not None and found[1] > ALIKE
+        if (found := measure_speed_ratio(recording, joint)) is not None
+        and found[1] > ALIKE
     ]
     if len(ratios) < 2:
         return []
     logs = np.log(ratios)
-    middle, spread = float(np.median(logs)), float(np.median(np.abs(logs - np.median(logs))))
+    middle, spread = (
+        float(np.median(logs)),
+        float(np.median(np.abs(logs - np.median(logs)))),
+    )
     ratio = float(np.exp(middle))
     is_off = abs(middle) > OFF and 1 / LARGEST < ratio < LARGEST
     known = [*SPEEDS.values(), *UNITS.values()]

@@ -3,16 +3,21 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realworthy.diagnosis.fix import Fix, Side, fix_order, fix_sign
-from realworthy.diagnosis.log.alike import compare_over_lags, find_exchange
+from realworthy.diagnosis.log.alike import compare_over_lags
 from realworthy.diagnosis.log.drives import Limits, find_command, find_torque
 from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.recordings import Recording
 
+Floats = NDArray[np.float64]
+
 CLEAR = 0.9
 """Correlation from which a torque answers a command."""
-MAX_LAG = 0.15
+TIMES = 3.0
+"""Times more that its own command must leave of a torque than another's."""
+MAX_LAG = 0.1
 """[s]"""
 FEW_ROWS = 100
 
@@ -35,35 +40,60 @@ def inspect_torque_commands(
     usable = [r for r in recordings if len(r.time) >= FEW_ROWS]
     if not joints or not usable:
         return []
-    lowest = np.full((len(joints), len(joints)), np.inf)
-    highest = -lowest
-    for recording in usable:
-        commands = np.stack(
-            [
-                recording.signals[str(find_command(recording, j, limits.drives[j]))]
-                * limits.drives[j].torque_per_command
-                for j in joints
-            ],
-            axis=1,
-        )
-        torques = np.stack(
-            [recording.signals[str(find_torque(recording, j))] for j in joints], axis=1
-        )
-        low, high = compare_over_lags(
-            commands, torques, recording.rate, max_lag=MAX_LAG
-        )
-        lowest, highest = np.minimum(lowest, low), np.maximum(highest, high)
-    if len(joints) > 1:
-        strength = np.maximum(highest, -lowest)
-        exchange = find_exchange(strength, clear=CLEAR)
-        if exchange is not None:
-            names = {joints[i]: joints[j] for i, j in exchange.sources.items()}
-            return [_exchanged(usable[0], names, exchange.found, exchange.own)]
+    likeness = _compare(usable, joints, limits)
+    left = 1 - np.clip(likeness**2, 0, 1 - 1e-6)
+    names = _match(joints, np.abs(likeness), left)
+    if names:
+        places = [(joints.index(j), joints.index(n)) for j, n in names.items()]
+        found = min(abs(float(likeness[n, j])) for j, n in places)
+        own = max(abs(float(likeness[j, j])) for j, _ in places)
+        return [_exchanged(usable[0], names, found, own)]
     return [
-        _turned(usable[0], joint, float(lowest[i, i]))
+        _turned(usable[0], joint, float(likeness[i, i]))
         for i, joint in enumerate(joints)
-        if lowest[i, i] < -CLEAR and highest[i, i] < CLEAR + lowest[i, i] + 0.5
+        if likeness[i, i] < -CLEAR
     ]
+
+
+def _compare(
+    recordings: Sequence[Recording], joints: Sequence[str], limits: Limits
+) -> Floats:
+    """(commands, torques) correlation at the lag that shows it best, mean over logs."""
+    tables = []
+    for recording in recordings:
+        drives = [limits.drives[joint] for joint in joints]
+        commands = [
+            recording.signals[str(find_command(recording, joint, drive))]
+            * drive.torque_per_command
+            for joint, drive in zip(joints, drives, strict=True)
+        ]
+        torques = [recording.signals[str(find_torque(recording, j))] for j in joints]
+        low, high = compare_over_lags(
+            np.stack(commands, axis=1),
+            np.stack(torques, axis=1),
+            recording.rate,
+            max_lag=MAX_LAG,
+        )
+        tables.append(np.where(-low > high, low, high))
+    return np.mean(tables, axis=0)
+
+
+def _match(joints: Sequence[str], likeness: Floats, left: Floats) -> dict[str, str]:
+    """Joint → name under which its command is found; empty where all are in place.
+
+    A torque that answers a command holds nothing but it and noise, so what another
+    command leaves unexplained must be much more.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    if len(joints) < 2:
+        return {}
+    commands, torques = linear_sum_assignment(np.log(left))
+    moved = [(int(i), int(k)) for i, k in zip(commands, torques, strict=True) if i != k]
+    for i, k in moved:
+        if likeness[i, k] < CLEAR or left[k, k] < TIMES * left[i, k]:
+            return {}
+    return {joints[k]: joints[i] for i, k in moved}
 
 
 def _exchanged(
