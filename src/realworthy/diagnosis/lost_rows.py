@@ -16,17 +16,17 @@ Floats = NDArray[np.float64]
 
 AROUND = 3
 """Rows before and after whose speed is held against a jump."""
-FEWEST = 3
+MIN_ROWS_LOST = 3
 """Rows that must be lost at once to be counted. Loops that now and then run late make
 one or two of them: real logs of a double pendulum do, stamped as they should be."""
 TICKS = 2.0
 """Encoder steps per row that a joint must move before and after; slower, it creeps and
 sticks by itself."""
-STEADY = (0.4, 2.5)
+SPEED_AFTER_OVER_BEFORE = (0.4, 2.5)
 """Speed after over speed before, where a joint goes on as before."""
-SURE = 6.0
+MIN_STANDARD_ERRORS = 6.0
 """Standard errors by which the number of rows must exceed one."""
-AGREE = 0.35
+MAX_SPREAD = 0.35
 """Relative spread of that number among joints that move."""
 FEW_ROWS = 60
 
@@ -112,7 +112,7 @@ def _count(speed: Floats, noise: Floats, tick: Floats, k: int) -> int | None:
     least = np.maximum(4 * own, TICKS * tick)
     moves = (np.abs(before) > least) & (np.abs(after) > least)
     ratio = after / np.where(moves, before, 1.0)
-    moves &= (ratio > STEADY[0]) & (ratio < STEADY[1])
+    moves &= (ratio > SPEED_AFTER_OVER_BEFORE[0]) & (ratio < SPEED_AFTER_OVER_BEFORE[1])
     if not moves.any():
         return None
     weights = (around[moves] / noise[moves]) ** 2
@@ -122,9 +122,9 @@ def _count(speed: Floats, noise: Floats, tick: Floats, k: int) -> int | None:
     error = np.hypot(
         1 / np.sqrt(np.sum(weights)), mean / np.sqrt(2 * AROUND * np.sum(weights))
     )
-    if mean < 1 + FEWEST - 0.5 or mean - 1 < SURE * error:
+    if mean < 1 + MIN_ROWS_LOST - 0.5 or mean - 1 < MIN_STANDARD_ERRORS * error:
         return None
     spread = np.sqrt(np.sum(weights * (times - mean) ** 2) / np.sum(weights))
-    if np.count_nonzero(moves) > 1 and spread > AGREE * mean:
+    if np.count_nonzero(moves) > 1 and spread > MAX_SPREAD * mean:
         return None
     return round(mean) - 1

@@ -16,10 +16,10 @@ from realworthy.diagnosis.log.drive_faults import SURE
 from realworthy.diagnosis.log.drives import Drive, Limits, find_command, find_torque
 from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.diagnosis.log.law import Law
-from realworthy.diagnosis.log.missing_torque import (
-    CLEAR,
-    compare_missing_torque,
-    measure_missing_torque,
+from realworthy.diagnosis.log.torque_residual import (
+    MIN_LOG_RATIO,
+    compare_torque_residual,
+    measure_torque_residual,
 )
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording, SignalSource
@@ -36,16 +36,16 @@ joint whose columns all count the other way misses twice its load, a doubled mas
 """
 OF_REST = 4.0
 """Times what the law leaves: play and elastic gears leave much, offsets nothing."""
-LEAST = 0.004
+MIN_OFFSET = 0.004
 """[rad or m] below which no offset is named: three steps of a 12-bit encoder."""
-LEAST_BY_TWIN = 0.03
+MIN_OFFSET_BY_TWIN = 0.03
 """The same without a torque column: dead bands and dry friction hold real servos off
 their commands by up to 0.02 rad at rest (SO-101, 37 recordings, 2026-11-19)."""
 SCATTER = 0.15
 """Scatter over half seconds, in parts of the offset, that a constant may have."""
 PLAIN = 0.3
 """Relative distance from the mean difference of position and command: where gains of
-the twin are far off, missing torque over gain is far from anything measured."""
+the twin are far off, torque residual over gain is far from anything measured."""
 NEAR_POSE = 0.15
 """Relative distance within which offsets are those of a keyframe."""
 
@@ -80,10 +80,10 @@ def inspect_offsets(
     is_pose = len(found) > 1 or _is_keyframe(found, limits)
     if twin is not None and not is_pose:
         with contextlib.suppress(RealworthyError):
-            of_commands, of_encoders = compare_missing_torque(
+            of_commands, of_encoders = compare_torque_residual(
                 twin, recordings, [fixes["default_pose"], fixes["encoder_offset"]]
             )
-            is_pose = of_commands < of_encoders - CLEAR
+            is_pose = of_commands < of_encoders - MIN_LOG_RATIO
     name = "default_pose" if is_pose else "encoder_offset"
     largest = max(found, key=lambda o: abs(o.size))
     listed = ", ".join(f"{o.joint} {o.size:+.4g} ± {o.sd:.1g}" for o in found[:6])
@@ -120,7 +120,9 @@ def _by_torque(laws: dict[str, Law]) -> list[_Offset]:
             continue
         if not np.isfinite(both).all():
             continue
-        limit = max(OF_LOAD * law.load, SURE * law.offset_sd, OF_REST * law.rest, LEAST)
+        limit = max(
+            OF_LOAD * law.load, SURE * law.offset_sd, OF_REST * law.rest, MIN_OFFSET
+        )
         if min(np.abs(both)) > limit:
             sd = float(np.hypot(law.offset_sd, 0.5 * (both[0] - both[1])))
             found.append(_Offset(joint, law.plain_offset, sd, law.load))
@@ -132,7 +134,7 @@ def _by_twin(
 ) -> list[_Offset]:
     """Offsets of joints without a torque column, by the load that the twin knows."""
     found = []
-    for joint, missing in measure_missing_torque(twin, recordings).items():
+    for joint, missing in measure_torque_residual(twin, recordings).items():
         drive = limits.drives.get(joint)
         if drive is None or drive.kind != "position" or drive.kp <= 0:
             continue
@@ -145,7 +147,7 @@ def _by_twin(
         sag = float(np.quantile(np.abs(missing.needed), 0.9)) / drive.kp
         is_constant = scatter < SCATTER * abs(size)
         is_plain = abs(plain - size) < PLAIN * abs(size) + sag
-        if abs(size) > max(OF_LOAD_BY_TWIN * sag, LEAST_BY_TWIN) and (
+        if abs(size) > max(OF_LOAD_BY_TWIN * sag, MIN_OFFSET_BY_TWIN) and (
             is_constant and is_plain
         ):
             sd = scatter / np.sqrt(len(blocks))
@@ -174,7 +176,7 @@ def _is_keyframe(found: Sequence[_Offset], limits: Limits) -> bool:
     for pose in limits.poses:
         known = [pose.get(offset.joint, 0.0) for offset in found]
         if all(
-            abs(value) > LEAST and abs(o.size / value - 1) < NEAR_POSE
+            abs(value) > MIN_OFFSET and abs(o.size / value - 1) < NEAR_POSE
             for o, value in zip(found, known, strict=True)
         ):
             return True

@@ -9,7 +9,10 @@ from dataclasses import replace
 
 from realworthy.diagnosis.fix import Fix, Side, fix_order, fix_sign
 from realworthy.diagnosis.log.finding import Finding
-from realworthy.diagnosis.log.missing_torque import CLEAR, compare_missing_torque
+from realworthy.diagnosis.log.torque_residual import (
+    MIN_LOG_RATIO,
+    compare_torque_residual,
+)
 from realworthy.errors import RealworthyError
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
@@ -33,10 +36,10 @@ def choose_side(
     if other is None:
         return finding
     try:
-        commands, measurements = compare_missing_torque(twin, recordings, [fix, other])
+        commands, measurements = compare_torque_residual(twin, recordings, [fix, other])
     except RealworthyError:  # the twin cannot be laid along this log at all
         return finding
-    if abs(commands - measurements) < CLEAR:
+    if abs(commands - measurements) < MIN_LOG_RATIO:
         return replace(
             finding,
             evidence=f"{finding.evidence} Gravity and inertia of the twin do not tell "

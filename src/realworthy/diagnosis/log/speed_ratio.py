@@ -11,7 +11,7 @@ from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.diagnosis.log.scales import SPEEDS, UNITS, measure_speed_ratio
 from realworthy.recordings import Recording, SignalSource
 
-ALIKE = 0.97
+MIN_CORRELATION = 0.97
 """Correlation of a velocity with the derivative of its position that counts."""
 OFF = 0.08
 """Logarithm of the ratio that matters. Filters of drives flatten velocities: ratios
@@ -20,7 +20,7 @@ COMMON = 0.03
 """Spread of the logarithm over joints that one clock leaves."""
 NEAR_UNIT = 0.04
 """Relative distance from a unit of velocity or position within which that is it."""
-LARGEST = 4.0
+MAX_CLOCK_RATIO = 4.0
 """Beyond this ratio nobody runs a robot by such a clock: it is a unit."""
 
 
@@ -33,7 +33,7 @@ def inspect_clock_scale(recording: Recording) -> list[Finding]:
         found[0]
         for joint in recording.joints
         if (found := measure_speed_ratio(recording, joint)) is not None
-        and found[1] > ALIKE
+        and found[1] > MIN_CORRELATION
     ]
     if len(ratios) < 2:
         return []
@@ -43,7 +43,7 @@ def inspect_clock_scale(recording: Recording) -> list[Finding]:
         float(np.median(np.abs(logs - np.median(logs)))),
     )
     ratio = float(np.exp(middle))
-    is_off = abs(middle) > OFF and 1 / LARGEST < ratio < LARGEST
+    is_off = abs(middle) > OFF and 1 / MAX_CLOCK_RATIO < ratio < MAX_CLOCK_RATIO
     known = [*SPEEDS.values(), *UNITS.values()]
     is_unit = any(abs(ratio * f - 1) < NEAR_UNIT for f in known)
     is_unit |= any(abs(ratio / f - 1) < NEAR_UNIT for f in known)

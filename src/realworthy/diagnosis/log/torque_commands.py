@@ -13,7 +13,7 @@ from realworthy.recordings import Recording
 
 Floats = NDArray[np.float64]
 
-CLEAR = 0.9
+MIN_CORRELATION = 0.9
 """Correlation from which a torque answers a command."""
 TIMES = 3.0
 """Times more that its own command must leave of a torque than another's."""
@@ -51,7 +51,7 @@ def inspect_torque_commands(
     return [
         _turned(usable[0], joint, float(likeness[i, i]))
         for i, joint in enumerate(joints)
-        if likeness[i, i] < -CLEAR
+        if likeness[i, i] < -MIN_CORRELATION
     ]
 
 
@@ -91,7 +91,7 @@ def _match(joints: Sequence[str], likeness: Floats, left: Floats) -> dict[str, s
     commands, torques = linear_sum_assignment(np.log(left))
     moved = [(int(i), int(k)) for i, k in zip(commands, torques, strict=True) if i != k]
     for i, k in moved:
-        if likeness[i, k] < CLEAR or left[k, k] < TIMES * left[i, k]:
+        if likeness[i, k] < MIN_CORRELATION or left[k, k] < TIMES * left[i, k]:
             return {}
     return {joints[k]: joints[i] for i, k in moved}
 

@@ -26,13 +26,13 @@ ROWS = 120
 RECORDINGS = 3
 SPAN = 0.06
 """[s] over which positions are smoothed to differentiate them twice."""
-CLEAR = 0.3
-"""Difference of the sum of logarithms of missing torque, over joints, from which one
+MIN_LOG_RATIO = 0.3
+"""Difference of the sum of logarithms of torque residual, over joints, from which one
 edit is better than another: a factor of 1.35 on one joint. Joints that an edit does not
 concern give the same torque for both, so there is little chance in it."""
 
 
-def compare_missing_torque(
+def compare_torque_residual(
     twin: Twin, recordings: Sequence[Recording], fixes: Sequence[Fix]
 ) -> list[float]:
     """For each edit, log of the torque that stays unexplained, summed over joints.
@@ -46,14 +46,14 @@ def compare_missing_torque(
     scores = []
     for k in range(len(fixes)):
         mine = tracks[k * len(asked) : (k + 1) * len(asked)]
-        missing = np.concatenate([np.abs(_compute_missing(track)) for track in mine])
+        missing = np.concatenate([np.abs(_compute_residual(track)) for track in mine])
         typical = np.median(missing, axis=0) + 1e-9
         scores.append(float(np.sum(np.log(typical))))
     return scores
 
 
 @dataclass(frozen=True, slots=True)
-class MissingTorque:
+class TorqueResidual:
     """What pushes one joint beyond what the twin's drive gives it."""
 
     torque: list[Floats]
@@ -62,15 +62,15 @@ class MissingTorque:
     """[N·m] that gravity asks of the drive along the motion, by the twin."""
 
 
-def measure_missing_torque(
+def measure_torque_residual(
     twin: Twin, recordings: Sequence[Recording]
-) -> dict[str, MissingTorque]:
-    """Joint → its missing torque along all recordings."""
+) -> dict[str, TorqueResidual]:
+    """Joint → its torque residual along all recordings."""
     tracks = lay_out_all(twin.without_residual(), list(recordings[:RECORDINGS]))
     stretches: dict[str, list[Floats]] = {}
     needed: dict[str, list[Floats]] = {}
     for track in tracks:
-        missing = _compute_missing(track)
+        missing = _compute_residual(track)
         rows = _choose_rows(track)
         states = np.zeros((len(rows), len(track.joints)))
         loads = joint_loads(track, rows, track.position[rows], states, states).torque
@@ -81,7 +81,7 @@ def measure_missing_torque(
             )
             needed.setdefault(joint, []).append(loads[:, i])
     return {
-        joint: MissingTorque(stretches[joint], np.concatenate(needed[joint]))
+        joint: TorqueResidual(stretches[joint], np.concatenate(needed[joint]))
         for joint in stretches
     }
 
@@ -100,7 +100,7 @@ def _choose_window(track: Track) -> int:
     return min(max(7, 2 * round(SPAN / period / 2) + 1), count - 1 + count % 2)
 
 
-def _compute_missing(track: Track) -> Floats:
+def _compute_residual(track: Track) -> Floats:
     """(rows, joints) torque [N·m] that the motion needs beyond what the twin gives."""
     from scipy.signal import savgol_filter
 
