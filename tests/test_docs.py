@@ -26,7 +26,9 @@ for name, less in {
 }.items():
     setattr(rw, name, functools.partial(getattr(rw, name), **less))
 train = rw.train
-rw.train = lambda *what, minutes, **how: train(*what, steps=2000, **how)
+rw.train = lambda *what, minutes, **how: train(
+    *what, steps=2000, evaluation_episodes=16, **how
+)
 """
 }
 """What makes the code of a page short: less of the same."""
