@@ -3,7 +3,8 @@
 Recordings are those under $REALWORTHY_DATA. Folds of them are left out in turn, of the
 servo bench whole gains; without each fold the twin is calibrated anew with nothing set
 by hand, and measured on what was left out, as `realworthy calibrate --folds` and
-`realworthy measure` do. Mean and worst fold count.
+`realworthy measure` do. Mean and worst fold count, with the rows in which a joint stalls
+on something that the twin lacks, and without them.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
@@ -90,6 +91,9 @@ class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Recording → quantity → with the calibrated twin."""
     controllers: dict[str, Interval] = {}
     """Folder of controllers' runs → 95 % of errors after over before."""
+    apart_from_stalls: float | None = None
+    """[rad] `after` without the rows in which a joint stalls on something that the twin
+    lacks; None where none does."""
     ratios: list[str] = []
     """Inertia over mass times lever, in words."""
     warnings: list[str] = []
@@ -226,6 +230,7 @@ def run_fold(
             for name, gap in each.items()
         },
         controllers=controllers,
+        apart_from_stalls=found.after_apart_from_stalls if found.stalled else None,
         ratios=[ratio.to_words() for ratio in found.ratios],
         warnings=list(found.warnings),
         seconds=clock,
@@ -278,6 +283,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
         own = [row for row in found if row.machine == machine.name]
         for q in machine.quantities if own else ():
             after = [row.after[q.name] for row in own]
+            apart = [row.apart_from_stalls or row.after[q.name] for row in own]
             means.append(
                 [
                     f"{machine.name}, {q.name}",
@@ -285,6 +291,8 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
                     round(float(np.mean([row.before[q.name] for row in own])), 4),
                     round(float(np.mean(after)), 4),
                     round(max(after), 4),
+                    round(float(np.mean(apart)), 4),
+                    round(max(apart), 4),
                     q.mean_bar,
                     q.worst_bar,
                     round(float(np.mean([row.processor for row in own]))),
@@ -297,6 +305,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
                     + (f" and {n} more" if (n := len(row.left_out) - 1) else ""),
                     round(row.before[q.name], 4),
                     round(row.after[q.name], 4),
+                    row.apart_from_stalls and round(row.apart_from_stalls, 4),
                     round(row.processor),
                 ]
                 for row in own
@@ -315,11 +324,13 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
     return {
         "machines": make(
             "machine, error [rad]; folds; nominal; calibrated, mean; worst fold; "
-            "bar, mean; bar, worst; processor time of a fold [s]",
+            "without stalls, mean; worst; bar, mean; bar, worst; "
+            "processor time of a fold [s]",
             means,
         ),
         "folds": make(
-            "machine, error [rad]; left out; nominal; calibrated; processor time [s]",
+            "machine, error [rad]; left out; nominal; calibrated; without stalls; "
+            "processor time [s]",
             folds,
         ),
     }

@@ -18,6 +18,7 @@ from realworthy.identification.calibration.first_fits import (
     fit_shared,
 )
 from realworthy.identification.calibration.full_fits import (
+    estimate_misfit,
     fit_all_parameters,
     refine_all_parameters,
 )
@@ -32,6 +33,8 @@ from realworthy.identification.calibration.parameter_choice import (
 )
 from realworthy.identification.calibration.piece_choice import PiecesToFit
 from realworthy.identification.calibration.priors import make_prior
+from realworthy.identification.calibration.servo_forms import SERVO_FIT
+from realworthy.identification.calibration.servo_search import measure_mean_error
 from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.support_surface import (
     find_support_surface,
@@ -42,6 +45,7 @@ from realworthy.identification.problem.joint_by_joint import (
 )
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.fit import Fit
+from realworthy.identification.solver.least_squares import polish
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
 from realworthy.identification.solver.linearisation import Prior
 from realworthy.identification.solver.methods import SEARCHES, to_words
@@ -56,6 +60,7 @@ _HIDDEN_FALL = 4.0
 _ASKED_PIECES = 4
 """One piece out of so many is enough for a rough fit."""
 FIT_SETTINGS = LeastSquaresSettings(iterations=30)
+_AS_IS = LeastSquaresSettings(iterations=0)
 
 
 def list_candidates(task: CalibrationTask) -> tuple[str, ...]:
@@ -290,6 +295,23 @@ def fit_all(
         progress=lambda share: task.progress(0.3 + 0.4 * share, words),
     )
     return keep_fit(fit, is_minimum=fit.converged)
+
+
+def improve_servo_fit(task: CalibrationTask, problem: Problem) -> FitPart:
+    """Least squares in the whole twin where that lowers the mean error; else as begun.
+
+    Where an arm sticks, a step that lowers squares may be a worse answer: one recording
+    that ends at another pose outweighs the rest.
+    """
+    begun = problem.start_z
+    fit = fit_all(task, problem, estimate_misfit(problem), settings=SERVO_FIT)
+    if not task.search.is_least_squares:
+        return fit
+    errors = [measure_mean_error(problem, z) for z in (np.array(fit.z), begun)]
+    if errors[0] <= errors[1]:
+        return fit
+    prior = make_prior(problem, begun, fit.misfit)
+    return keep_fit(polish(problem, begun, prior, _AS_IS), is_minimum=True)
 
 
 def leave_experiments_out(
