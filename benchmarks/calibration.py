@@ -3,8 +3,8 @@
 Recordings are those under $REALWORTHY_DATA. Folds of them are left out in turn, of the
 servo bench whole gains; without each fold the twin is calibrated anew with nothing set
 by hand, and measured on what was left out, as `realworthy calibrate --folds` and
-`realworthy measure` do. Mean and worst fold count, with the rows in which a joint stalls
-on something that the twin lacks, and without them.
+`realworthy measure` do. Mean and worst fold count, with the rows in which a joint
+stalls on something that the twin lacks, and without them.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
