@@ -29,6 +29,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.actuators.controllers import CommandKind
 from realworthy.deployment import play
 from realworthy.gap.intervals import compute_wilson_interval
 from realworthy.identification import calibrate
@@ -77,7 +78,7 @@ class Subject:
     twin: str
     swing: float
     """[rad] or, of torque drives, [N·m] of the command."""
-    kind: str = "position"
+    kind: CommandKind = "position"
 
 
 SUBJECTS = (

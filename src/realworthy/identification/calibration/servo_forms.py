@@ -130,7 +130,7 @@ def _try(twin: Twin, form: ServoForm, pose: Pose) -> ChosenForm:
         lengthen_steps(shaped, _COMPARISON_TIMESTEP), list_servo_parameters(shaped)
     )
     seen, unseen = split_experiments(problem)
-    z = search_servo_numbers(DrivesAlone(seen), problem.start_z)
+    z = search_servo_numbers(DrivesAlone(seen), problem.start_z, searches=1)
     error = float(DrivesAlone(unseen).errors(z).mean())
     values = problem.space.values(problem.coordinates.from_z(z))
     return ChosenForm(form=form, values=values, errors={form: error})

@@ -18,6 +18,7 @@ from realworthy.identification.calibration.first_fits import (
     fit_shared,
 )
 from realworthy.identification.calibration.full_fits import (
+    describe_numbers,
     estimate_misfit,
     fit_all_parameters,
     refine_all_parameters,
@@ -45,7 +46,6 @@ from realworthy.identification.problem.joint_by_joint import (
 )
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.fit import Fit
-from realworthy.identification.solver.least_squares import polish
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
 from realworthy.identification.solver.linearisation import Prior
 from realworthy.identification.solver.methods import SEARCHES, to_words
@@ -60,7 +60,6 @@ _HIDDEN_FALL = 4.0
 _ASKED_PIECES = 4
 """One piece out of so many is enough for a rough fit."""
 FIT_SETTINGS = LeastSquaresSettings(iterations=30)
-_AS_IS = LeastSquaresSettings(iterations=0)
 
 
 def list_candidates(task: CalibrationTask) -> tuple[str, ...]:
@@ -300,18 +299,20 @@ def fit_all(
 def improve_servo_fit(task: CalibrationTask, problem: Problem) -> FitPart:
     """Least squares in the whole twin where that lowers the mean error; else as begun.
 
-    Where an arm sticks, a step that lowers squares may be a worse answer: one recording
-    that ends at another pose outweighs the rest.
+    Of a single joint, the search has replayed the whole twin already. And where an arm
+    sticks, a step that lowers squares may be a worse answer: one recording that ends at
+    another pose outweighs the rest.
     """
-    begun = problem.start_z
-    fit = fit_all(task, problem, estimate_misfit(problem), settings=SERVO_FIT)
+    begun, misfit = problem.start_z, estimate_misfit(problem)
     if not task.search.is_least_squares:
-        return fit
-    errors = [measure_mean_error(problem, z) for z in (np.array(fit.z), begun)]
-    if errors[0] <= errors[1]:
-        return fit
-    prior = make_prior(problem, begun, fit.misfit)
-    return keep_fit(polish(problem, begun, prior, _AS_IS), is_minimum=True)
+        return fit_all(task, problem, misfit, settings=SERVO_FIT)
+    if len(task.joints) > 1:
+        fit = fit_all(task, problem, misfit, settings=SERVO_FIT)
+        errors = [measure_mean_error(problem, z) for z in (np.array(fit.z), begun)]
+        if errors[0] < errors[1]:
+            return fit
+    task.progress(0.5, "asking how well numbers are known")
+    return keep_fit(describe_numbers(problem, misfit=misfit), is_minimum=True)
 
 
 def leave_experiments_out(
