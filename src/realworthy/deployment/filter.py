@@ -187,7 +187,7 @@ class CommandFilter:
     ) -> dict[str, Bounds]:
         drives = self.drives
         assert self._last is not None
-        step = speed_share * drives.speed * self.period
+        step = speed_share * drives.speed * self.period  # κ v_max dt
         soft = drives.kp > 0
         gain = np.where(soft, drives.kp, 1.0)
         reach = np.where(soft, drives.torque / gain, np.inf)
@@ -195,15 +195,19 @@ class CommandFilter:
         if self.settings.tracking is not None:
             window = np.minimum(reach, self.settings.tracking)
         window = np.where(drives.is_driven, window, np.inf)
-        lean = np.where(soft, drives.kd * dq / gain, 0.0)
+        lean = np.where(soft, drives.kd * dq / gain, 0.0)  # kd q̇ / kp
         low, high = self._soft(widen)
         margin = _stopping_distance(dq, drives.acceleration)
         low = np.where(dq < 0, low + margin, low)
         high = np.where(dq > 0, high - margin, high)
         return {
+            # |y − y_last| ≤ κ v_max dt
             "rate": (self._last - step, self._last + step),
+            # |y − q| ≤ Δ
             "tracking": (q - window, q + window),
+            # |kp (y − q) − kd q̇| ≤ τ_max, solved for y
             "torque": (q + lean - reach, q + lean + reach),
+            # soft limits, less q̇²/(2a) on the side that the joint moves towards
             "position": (
                 np.maximum(low, drives.command_lower),
                 np.minimum(high, drives.command_upper),
@@ -221,11 +225,14 @@ class CommandFilter:
         ahead = _stoppable(high - q, drives.acceleration, self.period)
         behind = _stoppable(q - low, drives.acceleration, self.period)
         return {
+            # |Δv| ≤ a dt
             "rate": (self._last - step, self._last + step),
+            # |v| ≤ κ v_max
             "speed": (
                 np.maximum(-most, drives.command_lower),
                 np.minimum(most, drives.command_upper),
             ),
+            # v² ≤ a · distance to the limit
             "position": (-behind, ahead),
         }
 
@@ -243,6 +250,7 @@ class CommandFilter:
             low, high = np.maximum(low, -drives.torque), np.minimum(high, drives.torque)
         most = speed_share * drives.speed
         fade = np.where(np.isfinite(most), _FADE * most, 1.0)
+        # 1 up to (1 − fade) κ v_max, falling to 0 at κ v_max
         up = np.where(np.isfinite(most), np.clip((most - dq) / fade, 0.0, 1.0), 1.0)
         down = np.where(np.isfinite(most), np.clip((most + dq) / fade, 0.0, 1.0), 1.0)
         soft_low, soft_high = self._soft(widen)

@@ -1,9 +1,16 @@
 """Proximal policy optimisation (Schulman et al. 2017), as legged robots use it.
 
 A rollout of all worlds, advantages (Schulman et al. 2016), then a few passes of
-gradient steps that stay near the policy that played. The step size follows the KL
-divergence. The critic may see what no robot measures; both may remember; tasks with a
-symmetry may learn from mirrored samples.
+gradient steps that stay near the policy that played. They descend (2017, eq. 9 with its
+sign turned; c1 is `value_weight`, c2 `entropy_weight`)
+
+    L = −E[min(r Â, clip(r, 1−ε, 1+ε) Â)] + c1 E[(V − R)²] − c2 H(π)
+
+with the ratio of probabilities r = π(a|s) / π_old(a|s). The step size follows the KL
+divergence of π from π_old, as Rudin et al. 2022 do.
+
+The critic may see what no robot measures; both may remember; tasks with a symmetry may
+learn from mirrored samples.
 """
 
 import enum
@@ -379,8 +386,9 @@ class Ppo(Learner):
             discount=s.discount,
             decay=s.decay,
         )
-        returns = advantage + value
+        returns = advantage + value  # R_t = Â_t + V(s_t), TD(λ)'s target
         weight = (~storage.invalid).to(value.dtype)
+        # 1 − Var(R − V) / Var(R)
         explained = 1 - _variance(returns - value, weight) / _variance(returns, weight)
         if not s.normalise_by_minibatch:
             advantage = self._normalise(advantage, weight)
@@ -453,11 +461,12 @@ class Ppo(Learner):
         new = Gaussian(means[:learned], self.actor.std)
 
         kl = self._adapt(batch.mean, Gaussian(means[0], new.std), weight)
+        # r = π(a|s) / π_old(a|s), from logarithms (Schulman et al. 2017, §3)
         ratio = (new.log_prob(batch.action[:learned]) - log_prob).exp()
         actor_loss = _mean(compute_actor_loss(ratio, advantage, s.clip), weight)
         clip = s.clip if s.clip_value else None
         value_loss = _mean(compute_value_loss(value, old_value, returns, clip), weight)
-        loss = actor_loss + s.value_weight * value_loss
+        loss = actor_loss + s.value_weight * value_loss  # eq. 9, to be made small
         loss = loss - s.entropy_weight * new.entropy()
         mirror_loss = torch.zeros_like(kl)
         if s.mirror_weight:
@@ -509,7 +518,7 @@ class Ppo(Learner):
         variance = _mean((advantage - mean).square(), weight)
         if self.average is not None:
             self.average([variance])
-        return (advantage - mean) / (variance.sqrt() + 1e-8)
+        return (advantage - mean) / (variance.sqrt() + 1e-8)  # all equal: 0, not 0/0
 
     # Keeping
 
@@ -537,7 +546,7 @@ class Ppo(Learner):
             )
         self.actor.load_state_dict(actor)
         if (misfit := find_misfit(self.critic, critic)) is not None:
-            return (f"The critic begins anew: {misfit}.",)
+            return (f"The critic starts with new weights: {misfit}.",)
         self.critic.load_state_dict(critic)
         return ()
 
@@ -585,7 +594,7 @@ class Ppo(Learner):
         self._passes = self._build_passes()
         self._forget_all()
 
-    def _build_passes(self) -> Passes:
+    def _build_passes(self) -> Passes[Samples]:
         s = self.settings
         is_fixed = s.recurrent is None and self.average is None
         if s.capture and is_fixed and self.device.type == "cuda":
@@ -642,7 +651,10 @@ class Ppo(Learner):
 
 
 def compute_actor_loss(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """Of each sample: no gain from ratios of probabilities beyond 1 ± clip."""
+    """Of each sample: no gain from ratios of probabilities beyond 1 ± clip.
+
+    −min(r Â, clip(r, 1−ε, 1+ε) Â), Schulman et al. 2017, eq. 7.
+    """
     return -torch.minimum(
         advantage * ratio, advantage * ratio.clamp(1 - clip, 1 + clip)
     )
@@ -651,7 +663,11 @@ def compute_actor_loss(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
 def compute_value_loss(
     value: Tensor, old_value: Tensor, returns: Tensor, clip: float | None
 ) -> Tensor:
-    """Of each sample: squared error, with no gain from going beyond old ± clip."""
+    """Of each sample: squared error, with no gain from going beyond old ± clip.
+
+    max((V − R)², (V_old + clip(V − V_old, −ε, ε) − R)²): not in the paper, but in its
+    authors' code (Engstrom et al. 2020, §3).
+    """
     loss = (value - returns).square()
     if clip is None:
         return loss
@@ -662,7 +678,11 @@ def compute_value_loss(
 def adapt_learning_rate(
     rate: Tensor, kl: Tensor, *, target: float, within: tuple[float, float]
 ) -> Tensor:
-    """Smaller after too large a divergence, larger after too small a one."""
+    """Smaller after too large a divergence, larger after too small a one.
+
+    The rule is that of PPO's adaptive penalty (Schulman et al. 2017, §4). Here it moves
+    the step size, and its numbers (bounds of 2, a factor of 1.5) are rsl_rl's.
+    """
     smaller = (rate / 1.5).clamp(min=within[0])
     larger = (rate * 1.5).clamp(max=within[1])
     is_small = (kl > 0) & (kl < target / 2)

@@ -101,19 +101,26 @@ def compute_advantages(
     discount: float,
     decay: float,
 ) -> Tensor:
-    """Generalised advantages, all (steps, worlds).
+    """Generalised advantages, all (steps, worlds) (Schulman et al. 2016).
+
+    Â_t = Σ_l (γλ)^l δ_{t+l} (eq. 16), δ_t = r_t + γ V(s_{t+1}) − V(s_t), as a sum from
+    the end: Â_t = δ_t + γλ Â_{t+1}. V(s_{t+1}) is 0 where the episode terminated, and
+    the sum ends where it ended for any reason: time-outs bootstrap (Pardo et al. 2018).
 
     `next_value` is that of what followed each step in its own episode, also where time
     was up. Steps that are `invalid` have advantage zero: those before them see the
     value of the state in which things went wrong, and nothing of what followed.
     """
-    gain = reward + discount * next_value.masked_fill(terminated, 0.0) - value
-    gain = gain.masked_fill(invalid, 0.0)
-    carry = torch.full_like(gain, discount * decay).masked_fill(done, 0.0)
-    advantage = torch.empty_like(gain)
-    following = torch.zeros_like(gain[0])
-    for t in reversed(range(len(gain))):
-        following = torch.addcmul(gain[t], carry[t], following)
+    # δ_t = r_t + γ V(s_{t+1}) − V(s_t); terminated: V(s_{t+1}) = 0
+    delta = reward + discount * next_value.masked_fill(terminated, 0.0) - value
+    delta = delta.masked_fill(invalid, 0.0)
+    # γλ within an episode, 0 across its end
+    carry = torch.full_like(delta, discount * decay).masked_fill(done, 0.0)
+    advantage = torch.empty_like(delta)
+    following = torch.zeros_like(delta[0])
+    for t in reversed(range(len(delta))):
+        # Â_t = δ_t + γλ Â_{t+1}, eq. 16 as a recursion
+        following = torch.addcmul(delta[t], carry[t], following)
         advantage[t] = following
     return advantage
 

@@ -38,12 +38,13 @@ class RigidBody(NamedTuple):
 def pseudo_inertia(body: RigidBody) -> Floats:
     """(…, 4, 4) J of a body."""
     mass, centre = np.asarray(body.mass), np.asarray(body.centre)
+    # Σ = ½ tr(I) 1 − I = ∫ x xᵀ dm: about the centre, then, by Steiner, + m c cᵀ
     trace = np.trace(body.inertia, axis1=-2, axis2=-1)[..., None, None]
-    second = 0.5 * trace * np.eye(3) - body.inertia  # ∫ x xᵀ dm about the centre
+    second = 0.5 * trace * np.eye(3) - body.inertia
     second = (
         second + mass[..., None, None] * centre[..., :, None] * centre[..., None, :]
     )
-    first = mass[..., None] * centre
+    first = mass[..., None] * centre  # h = m c
     top = np.concatenate([second, first[..., None]], axis=-1)
     bottom = np.concatenate([first, mass[..., None]], axis=-1)[..., None, :]
     return np.concatenate([top, bottom], axis=-2)
@@ -55,6 +56,7 @@ def from_pseudo_inertia(j: Floats) -> RigidBody:
     centre = j[..., :3, 3] / mass[..., None]
     outer = centre[..., :, None] * centre[..., None, :]
     second = j[..., :3, :3] - mass[..., None, None] * outer
+    # I = tr(Σ) 1 − Σ, Σ about the centre
     trace = np.trace(second, axis1=-2, axis2=-1)[..., None, None]
     return RigidBody(mass, centre, trace * np.eye(3) - second)
 
@@ -71,7 +73,7 @@ def to_theta(body: RigidBody) -> Floats:
             "inequality, or a mass is not positive.",
             hint="realworthy show TWIN names the body.",
         ) from None
-    scale = u[..., 3, 3]
+    scale = u[..., 3, 3]  # e^α: J_44 = m = e^{2α}
     theta = np.empty((*j.shape[:-2], 10))
     theta[..., 0] = np.log(scale)
     for i in _DIAGONAL:
@@ -93,7 +95,7 @@ def from_theta(theta: ArrayLike) -> RigidBody:
     u[..., :3, 3] = theta[..., 7:]
     u[..., 3, 3] = 1.0
     u *= np.exp(theta[..., 0])[..., None, None]
-    return from_pseudo_inertia(u @ np.swapaxes(u, -1, -2))
+    return from_pseudo_inertia(u @ np.swapaxes(u, -1, -2))  # J = U Uᵀ
 
 
 def stretch(body: RigidBody, matrix: ArrayLike) -> RigidBody:

@@ -169,8 +169,8 @@ def _run(path: Path, content: bytes) -> ModuleType:
             path,
             f"running it raised {type(error).__name__}"
             f"{f' in line {line}' if line else ''}: {say(error)}.",
-            hint="A task's file runs when it is loaded: mend it, and put what a script"
-            ' does under `if __name__ == "__main__":`.',
+            hint="A task's file runs when it is loaded: correct it, and put what a "
+            'script does under `if __name__ == "__main__":`.',
         ) from error
     return module
 

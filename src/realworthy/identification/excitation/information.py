@@ -1,6 +1,11 @@
 """How good a motion is, by the information that it gives about e.
 
-What motions would tell of e: information split by motion and by joint.
+Information is split by motion and by joint.
+
+With Gaussian noise the information is Fisher's, F = Σ_t J_tᵀ Σ⁻¹ J_t, and F⁻¹ bounds
+the covariance of any unbiased estimate (Cramér and Rao). Criteria make F large: D its
+determinant, A the trace of its inverse small, E its least eigenvalue (Pukelsheim 2006,
+chapter 6; for robots Swevers et al. 1997). F of several motions is the sum of theirs.
 
 It is computed by the very residuals that a fit makes small: rehearsed motions are taken
 for recordings, and a `Problem` of them is differentiated.
@@ -41,10 +46,10 @@ def compute_score(information: Floats, criterion: Criterion) -> float:
     """
     values = np.maximum(np.linalg.eigvalsh(information), _NO_INFORMATION)
     if criterion is Criterion.D:
-        return float(np.mean(np.log(values)))
+        return float(np.mean(np.log(values)))  # (1/d) log det F
     if criterion is Criterion.A:
-        return -float(np.log(np.mean(1 / values)))
-    return float(np.log(values[0]))
+        return -float(np.log(np.mean(1 / values)))  # −log((1/d) tr F⁻¹)
+    return float(np.log(values[0]))  # log λ_min
 
 
 def choose_mix(parts: Floats, known: Floats, criterion: Criterion) -> NDArray[np.intp]:
@@ -69,6 +74,7 @@ def choose_mix(parts: Floats, known: Floats, criterion: Criterion) -> NDArray[np
             for c in range(candidate_count):
                 if c == chosen[j]:
                     continue
+                # F is a sum over joints, so that one joint's part can be exchanged
                 tried = total - parts[:, chosen[j], j] + parts[:, c, j]
                 value = score(tried)
                 if value > best + 1e-9:
@@ -114,7 +120,7 @@ def split_information(
     out = np.zeros((*shape, d, d))
     for place in np.ndindex(shape):
         rows = response[(recording == place[0]) & (label == place[1])]
-        out[place] = rows.T @ rows
+        out[place] = rows.T @ rows  # Jᵀ J: residuals are in units of their noise
     return out
 
 
@@ -149,7 +155,7 @@ def _respond(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """How well recordings would tell one parameter; sd are in its unit."""
+    """Expected precision of one parameter; sd are in its unit."""
 
     name: str
     unit: str
@@ -194,7 +200,7 @@ _PARTNER_CORRELATION = 0.9
 def forecast(
     problem: Problem, z: Floats, wanted: Floats, *, known: Floats | None = None
 ) -> tuple[tuple[Forecast, ...], Floats]:
-    """What a fit to these recordings would tell of each parameter around (d,) z.
+    """Expected precision of each parameter by a fit around (d,) z.
 
     And the (d, d) information itself. `wanted` is (d,) in units; `known` is information
     from elsewhere. As a fit without a belief has, a wide prior keeps it finite.
@@ -208,7 +214,7 @@ def forecast(
     if known is not None:
         data = data + known
     information = data + to_prior(problem, None, z).precision
-    covariance = np.linalg.inv(information)
+    covariance = np.linalg.inv(information)  # Cramér and Rao: Cov ≥ F⁻¹
     slope = bounds.slope(z)
     sd_z = np.sqrt(np.diag(covariance))
     together = np.abs(covariance) / np.outer(sd_z, sd_z)
@@ -221,7 +227,7 @@ def forecast(
             unit=parameter.unit,
             value=float(e[i]),
             sd=float(slope[i] * sd_z[i]),
-            sd_alone=float(slope[i] / np.sqrt(information[i, i])),
+            sd_alone=float(slope[i] / np.sqrt(information[i, i])),  # F_ii^−½
             wanted=float(wanted[i]),
             response=float(size[i]),
             partners=tuple(

@@ -19,6 +19,7 @@ def eliminate_starts(by_z: Floats, by_start: Floats, runs: Sequence[slice]) -> F
     kept, told = np.empty_like(by_z), []
     for run in runs:
         b, a = by_start[run], by_z[run]
+        # A − B (BᵀB + 1)⁻¹ BᵀA: what is left of A once s follows z
         gain = np.linalg.solve(b.T @ b + np.eye(k), b.T @ a)
         kept[run] = a - b @ gain
         told.append(-gain)
@@ -36,12 +37,13 @@ def estimate_autocorrelation(residuals: Floats, series: Sequence[slice]) -> Floa
     sums = np.zeros(most + 1)
     for run in series:
         values = residuals[run]
+        # Σ_t r_t r_{t+k}, padded with zeros so that ends do not meet (Wiener–Khinchin)
         size = 2 ** int(np.ceil(np.log2(len(values) + most)))
         power = np.abs(np.fft.rfft(values, size)) ** 2
         sums += np.fft.irfft(power, size)[: most + 1]
     if sums[0] <= 0:
         return np.zeros(0)
-    rho = sums[1:] / sums[0]
+    rho = sums[1:] / sums[0]  # ρ_k = Σ r_t r_{t+k} / Σ r_t²
     last = _find_last(np.abs(rho), 1 / np.sqrt(len(residuals)))
     if last == 0:
         return np.zeros(0)
@@ -71,18 +73,22 @@ def compute_covariance(
     Noise that lasts gives Cov(Σ J_t r_t) = s² Σ_t Σ_k ρ_k J_t J_{t+k}ᵀ instead of s² H;
     for derivatives that change more slowly than the noise this is s² H (1 + 2 Σ ρ_k).
     No direction is called better known than white noise would leave it.
+
+    The sandwich H⁻¹ (Σ_t Σ_k ρ_k J_t J_{t+k}ᵀ) H⁻¹ of least squares with residuals that
+    last (as Newey and West 1987, with one ρ for all rows).
     """
     from scipy.signal import fftconvolve
 
-    factor = np.linalg.cholesky(information)
+    factor = np.linalg.cholesky(information)  # H = L Lᵀ
     white = np.linalg.solve(factor, sensitivity.T).T
+    # L⁻¹ (Σ_t Σ_k ρ_k J_t J_{t+k}ᵀ) L⁻ᵀ: 1 from k = 0, the other lags by convolution
     spread = np.eye(len(information))
     others = np.concatenate([rho[::-1], [0.0], rho])[:, None]
     for run in series if len(rho) else ():
         spread += white[run].T @ fftconvolve(white[run], others, "same", axes=0)
     values, vectors = np.linalg.eigh(0.5 * (spread + spread.T))
     values = np.maximum(values, 1.0)
-    root = np.linalg.solve(factor.T, vectors * np.sqrt(values))
+    root = np.linalg.solve(factor.T, vectors * np.sqrt(values))  # Cov z = s² root rootᵀ
     inflation = float(values.mean())
     # lasting residuals are fewer than they seem, and the fit has used some of them up
     used = len(values) * (inflation - 1) / len(sensitivity)

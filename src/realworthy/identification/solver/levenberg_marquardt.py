@@ -1,5 +1,14 @@
 """Gauss–Newton with Marquardt's damping, on any residuals.
 
+About a point, the residuals are r + J Δ, and the step solves (Marquardt 1963)
+
+    (Jᵀ W J + Λ + μ D) Δ = −(Jᵀ W r + Λ (z − z̄)),   D = diag(Jᵀ W J + Λ)
+
+with Huber's weights W, a Gaussian prior of mean z̄ and precision Λ, and the damping μ:
+Gauss–Newton for small μ, short steps down the scaled gradient for large ones. A step's
+gain ratio is the fall of the cost by what the linear model promised
+(Nocedal and Wright 2006, §4.1 and §10.3).
+
 Each iteration is two batches of worlds: one for all derivatives, and one that tries
 several dampings of the step at once, of which the best is taken.
 """
@@ -23,6 +32,8 @@ Floats = NDArray[np.float64]
 _DAMPING_FACTORS = np.array([0.1, 1.0, 10.0, 100.0])
 """Multiples of the damping that are tried side by side."""
 _FIRST_DAMPING, _MIN_DAMPING, _MAX_DAMPING = 1e-2, 1e-8, 1e8
+"""μ: a hundredth of the diagonal at first, nearly Gauss–Newton's step; 1e-8 is that
+step, and at 1e8 what remains is 1e-8 of the scaled gradient."""
 _MIN_GAIN_RATIO = 1e-4
 """Share of the promised fall that a step must keep (gain ratio)."""
 _MAX_STEP = 2.0
@@ -34,7 +45,7 @@ _ROUGH_PROMISE = 1.0
 _GOOD_GAIN_RATIO = 0.3
 """Share of a promise that a good model keeps."""
 _NO_PROGRESS_SHARE, _ROUGH_PROMISE_SHARE = 1e-3, 1e-2
-"""Shares of the cost that are no progress, and nothing to speak of."""
+"""Shares of the cost below which a fall is no progress, and is negligible."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -165,6 +176,7 @@ def try_steps(
     lowest = np.maximum(bounds.lower - z, -_MAX_STEP * bounds.scale)
     highest = np.minimum(bounds.upper - z, _MAX_STEP * bounds.scale)
     while dampings[0] < _MAX_DAMPING:
+        # (H + μ D) Δ = −g for every μ at once
         steps = [at.equations.step(mu, lowest, highest) for mu in dampings]
         new_z = np.clip(z + [dz for dz, _ in steps], bounds.lower, bounds.upper)
         starts = at.point.starts + np.array([ds for _, ds in steps])
@@ -172,6 +184,7 @@ def try_steps(
         costs = compute_costs(new_z, starts, residuals, prior, at.limit)
         best = int(np.argmin(costs))
         fell = at.cost - float(costs[best])
+        # gain ratio (C(z) − C(z + Δ)) / (−2 gᵀΔ − Δᵀ H Δ)
         if fell > _MIN_GAIN_RATIO * at.equations.predict(*steps[best]) > 0:
             found = Point(new_z[best], starts[best], residuals[best])
             return _Step(found, float(dampings[best]), fell)

@@ -53,8 +53,10 @@ class NormalEquations:
         b = jacobian.by_start * root[:, None]
         r = residuals * root
         self.believed = prior.precision
-        self.zz = a.T @ a + prior.precision
+        self.zz = a.T @ a + prior.precision  # H_zz = Aᵀ W A + Λ
+        # g_z = Aᵀ W r + Λ (z − z̄)
         self.gradient_z = a.T @ r + prior.precision @ (z - prior.mean)
+        # H_zs = A_pᵀ W B_p, H_ss = B_pᵀ W B_p + 1, g_s = B_pᵀ W r_p + s_p of piece p
         self.zs = np.array([a[run].T @ b[run] for run in runs])
         eye = np.eye(b.shape[1])
         self.ss = np.array([b[run].T @ b[run] + eye for run in runs])
@@ -76,6 +78,7 @@ class NormalEquations:
 
     def predict(self, dz: Floats, ds: Floats) -> float:
         """By how much the linearised cost falls with a step."""
+        # −(2 gᵀΔ + Δᵀ H Δ), as the cost is Σ w r² without ½
         fall = 2 * (self.gradient_z @ dz + np.sum(self.gradient_s * ds))
         fall += dz @ self.zz @ dz + 2 * np.einsum("i,pik,pk->", dz, self.zs, ds)
         fall += np.einsum("pj,pjk,pk->", ds, self.ss, ds)
@@ -98,6 +101,7 @@ class NormalEquations:
         solved = np.linalg.solve(ss, right)
         gain = np.asarray(solved[..., :-1], dtype=np.float64)
         shift = np.asarray(-solved[..., -1], dtype=np.float64)
+        # Schur complement: H_zz − Σ_p H_zs H_ss⁻¹ H_sz, and g_z − Σ_p H_zs H_ss⁻¹ g_s
         hessian = zz - np.einsum("pik,pkj->ij", self.zs, gain)
         gradient = self.gradient_z + np.einsum("pik,pk->i", self.zs, shift)
         return hessian, gradient, gain, shift
@@ -160,6 +164,7 @@ def linearise(
     """The problem around a point; residuals beyond `most`, or less, are outliers."""
     residuals, bounds = point.residuals, problem.coordinates
     limit = min(most, _find_limit(residuals, outlier))
+    # w = min(1, c/|r|): Huber 1964, by reweighted least squares
     weights = np.minimum(1.0, limit / np.maximum(np.abs(residuals), 1e-12))
     equations = NormalEquations(
         jacobian, residuals, weights, problem.runs, point.starts, prior, point.z
@@ -192,7 +197,7 @@ def weigh_residuals(
 
 
 def _find_limit(residuals: Floats, outlier: float) -> float:
-    spread = float(np.median(np.abs(residuals))) / 0.6745
+    spread = float(np.median(np.abs(residuals))) / 0.6745  # sd of a normal by its MAD
     return outlier * max(1.0, spread)
 
 
