@@ -8,6 +8,7 @@ stalls on something that the twin lacks, and without them.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
+    python benchmarks/calibration.py --folds 1            the first fold of each
     python benchmarks/calibration.py --missing            folds that this commit lacks
 
 Every fold goes into benchmarks/results/calibration.json as soon as it is known, with
@@ -359,6 +360,7 @@ def main() -> None:
     parser.add_argument(
         "--missing", action="store_true", help="skip folds of this commit"
     )
+    parser.add_argument("--folds", nargs="*", type=int, help="numbers, from 1")
     chosen = parser.parse_args()
     for machine in MACHINES:
         if chosen.only and not any(word in machine.name for word in chosen.only):
@@ -366,7 +368,9 @@ def main() -> None:
         every = load_recordings([DATA / machine.folder], machine.importer)
         believable, doubts = drop_impossible_torques(load_twin(machine.twin), every)
         print(*doubts, sep="\n", end="\n" if doubts else "")
-        for held in machine.divide(believable):
+        for number, held in enumerate(machine.divide(believable), start=1):
+            if chosen.folds and number not in chosen.folds:
+                continue
             key = (machine.name, [r.name for r in held], read_commit())
             done = [(r.machine, r.left_out, r.commit) for r in load_file().folds]
             if chosen.missing and key in done:
