@@ -349,10 +349,12 @@ def _describe(
     tracks: Sequence[Track], told: float | Mapping[str, float] | None
 ) -> list[PreparedRecording]:
     floors = [estimate_noise(track.recording, track.joints) for track in tracks]
-    usual = _find_usual_noise(floors)
+    usual = _find_usual_noise([f for f in floors if f.source == "estimated"])
     found = []
     for track, floor in zip(tracks, floors, strict=True):
-        chosen = {joint: max(sd, usual[joint]) for joint, sd in floor.position.items()}
+        chosen = dict(floor.position)
+        if floor.source == "estimated":
+            chosen = {joint: max(sd, usual[joint]) for joint, sd in chosen.items()}
         if isinstance(told, Mapping):
             chosen = {**chosen, **told}
         elif told is not None:
