@@ -9,9 +9,11 @@ from realworthy.learning.fast_sac import FastSac
 from realworthy.learning.fast_td3 import FastTd3
 from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.ppo import Ppo
+from realworthy.learning.sapg import Sapg
 
 LEARNERS: dict[str, type[Learner]] = {
     "ppo": Ppo,
+    "sapg": Sapg,
     "fastsac": FastSac,
     "fasttd3": FastTd3,
     "ars": Ars,
