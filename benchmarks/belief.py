@@ -32,7 +32,7 @@ from realworthy.tasks.environment.evaluate import evaluate
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.task import Task
-from realworthy.tours.ways import Way, choose_worlds
+from realworthy.tours.training import Way, choose_worlds
 from realworthy.twins import Twin, load_twin
 
 ARMS = {

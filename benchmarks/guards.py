@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -474,6 +475,52 @@ def describe(cell: Cell) -> str:
     return f"{after}{of}{wrong}{lost}"
 
 
+ABOUT = {
+    "nan": "a measurement that is not a number",
+    "dropped": "no new measurement",
+    "killed": "the robot's process is killed",
+    "delayed": "measurements later and later",
+    "frozen": "old measurements with new stamps",
+    "stuck": "a drive that no longer follows",
+}
+
+
+def tabulate(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """For each fault, over every path and twin: when it braked, beside the bound."""
+    found = []
+    for fault, about in ABOUT.items():
+        cells = [row for row in rows if row["fault"] == fault]
+        braked = sorted(
+            c["braked_after"] for c in cells if c["braked_after"] is not None
+        )
+        promised = [c["promised"] for c in cells if c["promised"] is not None]
+        if cells:
+            found.append(
+                [
+                    about,
+                    round(1e3 * max(promised)) if promised else "none",
+                    round(1e3 * braked[len(braked) // 2]) if braked else None,
+                    round(1e3 * braked[-1]) if braked else None,
+                    len(braked),
+                    len(cells),
+                    sum(c["beyond"] for c in cells),
+                ]
+            )
+    return {
+        "columns": [
+            "fault",
+            "bound, slowest robot [ms]",
+            "braked after, median [ms]",
+            "braked after, worst [ms]",
+            "braked",
+            "cases",
+            "samples beyond limits",
+        ],
+        "rows": found,
+        "command": "python benchmarks/guards.py",
+    }
+
+
 def save(path: Path, cells: list[Cell]) -> None:
     import platform
     import subprocess
@@ -483,12 +530,15 @@ def save(path: Path, cells: list[Cell]) -> None:
     ).stdout.strip()
     path.parent.mkdir(exist_ok=True)
     rows = [{name: getattr(c, name) for name in Cell.__slots__} for c in cells]
-    tree = {
+    tree: dict[str, Any] = {
         "date": time.strftime("%Y-%m-%d"),
         "machine": f"{platform.machine()}, {platform.python_version()}",
         "commit": commit,
         "cells": rows,
     }
+    table = tabulate(rows)
+    table |= {name: tree[name] for name in ("date", "machine", "commit")}
+    tree["tables"] = {"faults": table}
     path.write_text(json.dumps(tree, indent=1) + "\n")
 
 

@@ -145,7 +145,7 @@ class Row:
 def make_inputs(folder: Path, *, with_policy: bool) -> None:
     """Three recordings of a pendulum and, where it is asked for, a policy."""
     from realworthy.recordings import save_recording
-    from realworthy.tours.hidden import hide, record_sines
+    from realworthy.tours.hidden_truth import hide, record_sines
     from realworthy.tours.robots import ROBOTS
     from realworthy.twins import load_twin
 

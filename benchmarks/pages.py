@@ -1,4 +1,4 @@
-"""Tables and plots of the pages in docs, made from benchmarks/results.
+"""Tables and plots of the pages in docs, made from benchmarks/results and from --help.
 
     python benchmarks/pages.py           # writes them into the pages
     python benchmarks/pages.py --check   # exit status 1 where they differ
@@ -8,6 +8,11 @@ A page names a table of a file between two comments; what stands between them is
     <!-- result: training.json quadruped_speed -->
     <!-- end -->
 
+The options of a command are made from its help in the same way:
+
+    <!-- options: measure -->
+    <!-- end -->
+
 A file of results has `tables`: name → date, machine, commit (null where it was not
 recorded), seeds, command, columns and rows. A cell is a number, a few words, one number
 per seed, or a value with its interval. A table may have a plot of two of its columns,
@@ -15,6 +20,8 @@ which is drawn to docs/plots.
 """
 
 import argparse
+import contextlib
+import io
 import math
 import re
 import sys
@@ -30,6 +37,12 @@ DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"
 BLOCK = re.compile(
     r"(<!-- result: (\S+\.json) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL
 )
+OPTIONS = re.compile(r"(<!-- options: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SHARED_OPTIONS = {
+    *("--base", "--importer", "--json", "--key", "--overwrite", "--report"),
+    *("--reset-stop", "--sidecar"),
+}
+"""Options that mean the same in every command; a page explains them once."""
 MAX_WORDS = 12
 """Words in a cell: a cell is no paragraph."""
 _COLOURS = ("#3b6ea5", "#c8553d", "#5b8c5a", "#8d6a9f")
@@ -90,6 +103,7 @@ def fill_page(text: str, name: str) -> str:
         raise SystemExit(
             f"{name}: a '<!-- result: FILE TABLE -->' has no '<!-- end -->'"
         )
+    text = OPTIONS.sub(lambda m: f"{m[1]}\n{to_options_table(m[2])}\n\n{m[3]}", text)
 
     def fill(match: re.Match[str]) -> str:
         file, table = match[2], load_table(match[2], match[3])
@@ -101,6 +115,41 @@ def fill_page(text: str, name: str) -> str:
         return match[1] + body + match[4]
 
     return BLOCK.sub(fill, text)
+
+
+def to_options_table(command: str) -> str:
+    """Options of a command and what each does, as `--help` lists them."""
+    rows, shared = [("option", "what"), ("---", "---")], []
+    for option, about in list_options(command):
+        if option.split()[0] in SHARED_OPTIONS:
+            shared.append(f"`{option.split()[0]}`")
+        else:
+            rows.append((f"`{option}`", escape(about, quote=False)))
+    rows += [(", ".join(shared), "[for many commands](#commands)")] if shared else []
+    cells = ((cell.replace("|", "\\|") for cell in row) for row in rows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def list_options(command: str) -> list[tuple[str, str]]:
+    """`--option VALUE` and its description, but for --help."""
+    from realworthy.cli import main
+
+    printed = io.TextIOWrapper(io.BytesIO(), "utf-8")  # so that its boxes are drawn
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        main([command, "--help"])
+    printed.seek(0)
+    box = printed.read().partition(" options ─")[2].splitlines()[1:]
+    found: list[list[str]] = []
+    for row in (row for row in box if row.startswith("│")):
+        line = row.strip("│ ")
+        if row.startswith("│ -"):
+            option, _, about = line.partition("  ")
+            found.append([option, about.strip()])
+        else:
+            found[-1][1] += f" {line}"
+    return [
+        (option, about.strip()) for option, about in found if option != "-h, --help"
+    ]
 
 
 def name_plot(file: str, table: str) -> str:
@@ -253,7 +302,7 @@ def build_files() -> Iterator[tuple[Path, str]]:
     """Every page that shows results and every plot, with what it should hold."""
     for page in sorted(DOCS.glob("*.md")):
         text = page.read_text("utf-8")
-        if "<!-- result:" not in text:
+        if "<!-- result:" not in text and "<!-- options:" not in text:
             continue
         yield page, fill_page(text, page.name)
         for _, file, name, _ in BLOCK.findall(text):

@@ -29,7 +29,7 @@ import numpy as np
 
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.tours import ROBOTS, TourSettings, quick_tour, try_way
-from realworthy.tours.ways import Way
+from realworthy.tours.training import Way
 
 HARD = 0.6
 """Real success of the nominal policy up to which a reality is hard."""

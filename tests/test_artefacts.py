@@ -79,7 +79,7 @@ def test_an_existing_file_is_replaced_only_when_told(tmp_path: Path):
         pass
     assert str(caught.value) == (
         f"Cannot write {path}: it exists already.\n"
-        "  Choose another name, or say --overwrite (overwrite=True)."
+        "  Choose another name, or give --overwrite (overwrite=True)."
     )
     assert path.read_text() == "old"
     with writing(path, overwrite=True) as temporary:

@@ -22,7 +22,7 @@ _MAX_LISTED_NAMES = 12
 
 
 class RealworthyError(Exception):
-    """A mistake that its reader can mend: `problem`, and `hint`, what to try."""
+    """A mistake that its reader can correct: `problem`, and `hint`, what to try."""
 
     def __init__(self, problem: str, *, hint: str = "") -> None:
         super().__init__(problem)

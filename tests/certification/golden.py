@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from realworthy.certification.contract.columns import list_columns
+from realworthy.certification.contract.terms import list_columns
 from realworthy.policies import Contract
 from realworthy.policies.contract import NormaliserRecord, Parity
 from realworthy.policies.metadata import write_metadata

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from realworthy.certification.contract.columns import Column, list_columns
+from realworthy.certification.contract.terms import Column, list_columns
 from realworthy.policies import Contract
 
 DEGREES = float(np.degrees(1.0))

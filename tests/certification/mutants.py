@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.certification.contract.columns import ColumnPart, list_columns
+from realworthy.certification.contract.terms import ColumnPart, list_columns
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.policies import Contract, Policy
 from realworthy.policies.contract import NormaliserRecord

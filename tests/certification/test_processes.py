@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from realworthy.certification.examination.processes import start_processes
+from realworthy.certification.examination.parts import start_processes
 from realworthy.errors import RealworthyError
 
 HINT = "Try fewer."
@@ -56,7 +56,7 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path: Path):
     """Its processes load it anew, and would start processes themselves."""
     script = tmp_path / "script.py"
     script.write_text(
-        "from realworthy.certification.examination.processes import start_processes\n"
+        "from realworthy.certification.examination.parts import start_processes\n"
         "with start_processes(2, hint='Close other programs.') as pool:\n"
         "    print(pool.submit(abs, -1).result())\n"
     )

@@ -86,7 +86,7 @@ def test_what_is_missing_is_said_and_suffices():
 def test_a_rate_on_the_bar_cannot_be_settled():
     judged = judge_share(90, 100, 0.9)
     assert judged.more is None
-    assert "too near the bar" in str(judged)
+    assert "too close to the bar" in str(judged)
 
 
 def test_nothing_seen_proves_nothing():

@@ -87,7 +87,7 @@ def test_nothing_is_written_where_one_file_stands_in_the_way(run: Run, write: Wr
     arguments = ("convert", "a.csv", "b.csv", "--output", "out", "--format", "npz")
     run(*arguments).check_mistake(
         "Unwritable: Cannot write out/b.npz: it exists already.\n"
-        "  Choose another name, or say --overwrite (overwrite=True).\n"
+        "  Choose another name, or give --overwrite (overwrite=True).\n"
     )
     assert run(*arguments, "--overwrite").files == ("out/a.npz",)
 
@@ -97,7 +97,7 @@ def test_a_sidecar_in_the_way_counts_too(run: Run, write: Write, tmp_path: Path)
     write("out/a.yaml", "rate: 3")
     run("convert", "a.csv", "--output", "out").check_mistake(
         "Unwritable: Cannot write out/a.yaml: it exists already.\n"
-        "  Choose another name, or say --overwrite (overwrite=True).\n"
+        "  Choose another name, or give --overwrite (overwrite=True).\n"
     )
     assert (tmp_path / "out" / "a.yaml").read_text() == "rate: 3"
 

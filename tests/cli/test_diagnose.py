@@ -245,7 +245,7 @@ def test_what_exists_is_refused_before_the_work(
     (tmp_path / "page.html").write_text("mine")
     run("diagnose", "pendulum", path, "--report", "page.html").check_mistake(
         "Unwritable: Cannot write page.html: it exists already.\n"
-        "  Choose another name, or say --overwrite (overwrite=True).\n"
+        "  Choose another name, or give --overwrite (overwrite=True).\n"
     )
     assert fake.twin == ""
     run(

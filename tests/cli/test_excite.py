@@ -27,7 +27,7 @@ def test_a_motion_and_its_figures_are_written(run: Run, write: Write, tmp_path: 
         assert 0 < tree["peaks"]["hip"][name] <= tree["limits"]["hip"][limit]
     assert tree["parameters"]["hip.damping"]["sd"] > 0
     assert "Predicted peaks, over 8 draws of the belief" in told.out
-    assert "What one recording would tell" in told.out
+    assert "Expected precision from one recording" in told.out
 
 
 def test_a_wish_that_is_not_met_is_a_negative_verdict(run: Run, write: Write):
@@ -64,7 +64,7 @@ def test_an_existing_motion_is_not_replaced(run: Run, write: Write):
     write("motion.csv", "mine")
     run("excite", "leg.xml").check_mistake(
         "Unwritable: Cannot write motion.csv: it exists already.\n"
-        "  Choose another name, or say --overwrite (overwrite=True).\n"
+        "  Choose another name, or give --overwrite (overwrite=True).\n"
     )
 
 

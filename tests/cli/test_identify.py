@@ -49,8 +49,8 @@ def test_numbers_are_known_as_well_as_asked_and_true(
     told = run(*planted, "--json", "found.json")
     assert told.status == 0, told.err
     assert told.files == ("found.json", "mine", "mine.twin.yaml", "mine/round_1.npz")
-    assert "Until 3 numbers are as sure as asked" in told.out
-    assert "Round 1: 3 of 3 numbers are as sure as asked, after 2 s" in told.out
+    assert "Until 3 numbers are as precise as asked" in told.out
+    assert "Round 1: 3 of 3 numbers are as precise as asked, after 2 s" in told.out
     tree = json.loads((tmp_path / "found.json").read_text())
     assert tree["status"] == "reached"
     assert tree["robot_seconds"] == pytest.approx(2.0, abs=0.1)

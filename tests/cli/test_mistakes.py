@@ -314,7 +314,7 @@ def test_a_menagerie_entry_that_is_not_there(run: Run, menagerie_root: Path):
 # models
 
 
-MEND = "  Mend the model; realworthy show FILE checks it again.\n"
+MEND = "  Correct the model; realworthy show FILE checks it again.\n"
 REJECTED = "BadModel: MuJoCo rejects the model of twin 'robot': "
 MODELS = {
     "a body without mass": (
@@ -338,12 +338,13 @@ MODELS = {
     "not XML": (
         MODEL.replace("</worldbody>", ""),
         "BadModel: MuJoCo cannot read robot.xml: it is not XML (line 11)\n"
-        "  Mend the file at that line.\n",
+        "  Correct the file at that line.\n",
     ),
     "an unknown element": (
         MODEL.replace("geom", "gem"),
         "BadModel: MuJoCo cannot read robot.xml: Schema violation: unrecognized "
-        "element ('gem', line 5)\n  Mend the file; MuJoCo's message names the place.\n",
+        "element ('gem', line 5)\n  Correct the file; MuJoCo's message names the "
+        "place.\n",
     ),
     "NaN": (
         MODEL.replace('damping="0.1"', 'damping="nan"'),
@@ -412,7 +413,7 @@ def test_json_where_a_file_stands_already(run: Run, write: Write):
     write("old.json", "{}")
     run("show", "pendulum", "--json", "old.json").check_mistake(
         "Unwritable: Cannot write old.json: it exists already.\n"
-        "  Choose another name, or say --overwrite (overwrite=True).\n"
+        "  Choose another name, or give --overwrite (overwrite=True).\n"
     )
 
 

@@ -186,7 +186,7 @@ def check_refused(run: Run, name: str, err: str) -> None:
             "import math\n",
             "import math\n\n1 / 0\n",
             "BadFile: mine.py: running it raised ZeroDivisionError in line 26: division"
-            " by zero.\n  The file runs when it is loaded: mend it, and put what a "
+            " by zero.\n  The file runs when it is loaded: correct it, and put what a "
             'script does under `if __name__ == "__main__":`.\n',
         ),
     ],
@@ -237,5 +237,5 @@ def test_a_learner_that_raises_is_one_message_and_leaves_nothing(
     [message, hint] = told.err.strip().splitlines()[-2:]
     assert message.startswith("RealworthyError: Learner 'mine.py:Cem' ")
     assert said in message
-    assert hint == "  Mend the learner."
+    assert hint == "  Correct the learner."
     assert told.files == ()

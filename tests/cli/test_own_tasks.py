@@ -82,7 +82,7 @@ IMAGE = """
 """
 GROUPS = (
     "from realworthy.tasks.environment.environment import Purpose\n"
-    "from realworthy.tasks.environment.groups import TaskGroup\n"
+    "from realworthy.tasks.environment.environment import TaskGroup\n"
 )
 
 
@@ -389,7 +389,7 @@ def test_a_file_that_raises(run: Run, write: Write, text: str, said: str):
         run,
         "mine.py:Mine",
         f"BadFile: mine.py: {said}\n"
-        "  The file runs when it is loaded: mend it, and put what a script does "
+        "  The file runs when it is loaded: correct it, and put what a script does "
         'under `if __name__ == "__main__":`.\n',
     )
 
@@ -545,7 +545,7 @@ def test_a_task_that_raises_later_is_one_message(run: Run, write: Write):
     assert told.status == 2
     assert told.err.splitlines()[-2:] == [
         "RealworthyError: Task 'mine.py:Still': it raised OSError in line 28: wet.",
-        "  Mend the task.",
+        "  Correct the task.",
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 import realworthy
 from realworthy.cli.train import Train
 from realworthy.learning import LEARNERS, practice, sweep, train, training
+from realworthy.learning.off_policy import OffPolicySettings
 from realworthy.learning.presets import find_preset
 from realworthy.learning.runs import RunFolder
 from realworthy.learning.training import TrainSettings
@@ -27,6 +28,16 @@ from tests.reports.trainings import (
 from .conftest import Run
 
 SHORT = ("--worlds", "8", "--steps", "512", "--target", "2")
+
+
+@pytest.fixture(autouse=True)
+def few_episodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Policies are judged in 8 episodes instead of 256, but where success is asserted.
+
+    Judging took three quarters of each run here (2026-11-19).
+    """
+    if "slow" not in request.keywords:
+        monkeypatch.setattr(training, "EPISODES", 8)
 
 
 def test_a_run_is_made_and_reported(run: Run, tmp_path: Path):
@@ -208,11 +219,13 @@ def test_no_setting_of_a_learner_hides_an_option():
         (
             ("--learner", "arss"),
             "UnknownName: Realworthy has no learner 'arss'.\n"
-            "  Nearest: 'ars'. Or one of your own: my_file.py:MyLearner. All: realworthy show learners\n",
+            "  Nearest: 'ars'. Or one of your own: my_file.py:MyLearner. All: realworthy "
+            "show learners\n",
         ),
         (
             ("--learner", "ars", "--horizon", "3"),
-            "RealworthyError: --horizon is a setting of learner 'ppo', not of 'ars'.\n"
+            "RealworthyError: --horizon is a setting of learner 'ppo', 'fastsac' and "
+            "'fasttd3', not of 'ars'.\n"
             "  Its settings: realworthy show learners ars\n",
         ),
         (
@@ -250,15 +263,9 @@ def test_a_learner_that_the_task_does_not_fit(run: Run):
     [("pendulum", "ppo", 8192), ("cartpole_balance", "ars", 32_000), ("reach", "", 1)],
 )
 def test_python_trains_as_the_command_does(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    task: str,
-    learner: str,
-    steps: int,
+    run: Run, tmp_path: Path, task: str, learner: str, steps: int
 ):
     """The same task, settings and seed: the same policy, bit by bit."""
-    monkeypatch.setattr(training, "EPISODES", 8)
     words = ("--learner", learner) if learner else ()
     asked = ("--output", "r", "--steps", str(steps), "--seed", "3", *words)
     told = run("train", task, *asked)
@@ -282,6 +289,48 @@ def test_searches_learn_to_balance_through_the_command(
     assert told.status == 0, told.err
     tree = json.loads((tmp_path / "r.json").read_text())
     assert tree["success"]["worst"] >= 0.95
+
+
+@pytest.mark.parametrize("learner", ["fastsac", "fasttd3"])
+def test_learners_with_a_replay_say_what_memory_it_takes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: str
+):
+    """Before it is taken; and numbers below zero are values, not options."""
+    monkeypatch.setattr(training, "EPISODES", 8)
+    asked = ("--learner", learner, "--support", "-70", "5", "--worlds", "8")
+    told = run("train", "pendulum", "--output", "r", "--steps", "300", *asked)
+    assert told.status == 0, told.err
+    assert "Replay of 65,536 steps of 8 worlds: " in told.err
+    learned = RunFolder(tmp_path / "r").read_settings(TrainSettings).learner
+    assert isinstance(learned, OffPolicySettings)
+    assert learned.support == (-70.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--replay-steps", "10000000000"),
+            "BadSettings: The replay would take 5.73e+04 GB on 'cpu', of which",
+        ),
+        (
+            ("--support", "-1", "1"),
+            "BadSettings: Rewards of 25 steps of random actions come to -22.",
+        ),
+        (
+            ("--support", "3", "-3"),
+            "BadSettings: A support of 51 atoms from 3 to -3 holds no values.",
+        ),
+    ],
+)
+def test_what_a_replay_or_its_critics_cannot_hold_is_refused_at_once(
+    run: Run, tmp_path: Path, words: tuple[str, ...], said: str
+):
+    asked = ("--learner", "fastsac", "--worlds", "32", "--output", "r")
+    told = run("train", "pendulum", *asked, *words)
+    assert told.status == 2
+    assert said in told.err
+    assert not (tmp_path / "r").exists()
 
 
 def test_worlds_grow_and_differ_by_a_table(run: Run, tmp_path: Path):

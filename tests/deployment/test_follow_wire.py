@@ -118,20 +118,32 @@ def test_a_record_that_is_signalled_brakes_and_keeps_what_it_recorded(
 
 
 def test_a_disk_that_is_full_brakes_and_what_reached_it_is_kept(start, tmp_path: Path):
-    """No file may grow beyond 16 kB, as on a disk without room."""
-    process = start("pendulum")
+    """No file may grow beyond 8 kB, as on a disk without room.
+
+    That is two seconds of rows. On busy cores the guard may end a recording earlier,
+    for a loop that was late; such a run says nothing of the disk: another follows.
+    """
 
     def confine() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_192, 8_192))
 
-    child = run(tmp_path, process.address, preexec_fn=confine)
-    out, err = child.communicate(timeout=30)
+    attempts = [tmp_path / str(number) for number in range(4)]
+    process, folder, status, out, err = start("pendulum"), tmp_path, -1, "", ""
+    for folder in attempts:
+        folder.mkdir()
+        child = run(folder, process.address, preexec_fn=confine)
+        out, err = child.communicate(timeout=30)
+        status = child.returncode
+        if "the loop was late" not in out:
+            break
+        process.end()
+        process = start("pendulum")
     assert "Traceback" not in err
-    assert child.returncode in (1, 2), (out, err)
-    files = {path.name for path in tmp_path.iterdir()} - {"sway.csv"}
+    assert status in (1, 2), (out, err)
+    files = {path.name for path in folder.iterdir()} - {"sway.csv"}
     assert files & {"recording.csv", "recording.journal"}
     name = "recording.csv" if "recording.csv" in files else "recording.journal"
-    assert load_recording(tmp_path / name).duration > 0.1
+    assert load_recording(folder / name).duration > 0.1
     assert "cannot be kept" in out or "recording.journal" in err, (out, err)
     # The robot was told to brake; it did not have to find out by itself.
     assert "Braked by itself 0 times" in process.end()

@@ -25,7 +25,7 @@ from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.randomization.randomization import Randomization
 from realworthy.tasks.randomization.tables import apply_table, from_belief
 from realworthy.tours import ROBOTS
-from realworthy.tours.hidden import hide, record_sines
+from realworthy.tours.hidden_truth import hide, record_sines
 from realworthy.twins import Twin, load_twin
 
 pytestmark = pytest.mark.slow

@@ -58,5 +58,5 @@ def test_parts_without_a_number_that_is_asked_for_go():
 
 def test_two_beliefs_about_one_number_are_refused():
     told, _, _ = build()
-    with pytest.raises(BadBelief, match=r"speak of joint\.damping"):
+    with pytest.raises(BadBelief, match=r"contain joint\.damping"):
         JoinedBelief(told, told.marginal(["joint.damping"]))

@@ -181,7 +181,7 @@ def test_a_contract_that_contradicts_itself_is_refused(changes, message: str):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"arrays": {}}, "an input 'heights', of which its contract says nothing"),
+        ({"arrays": {}}, "an input 'heights', which its contract does not describe"),
         ({"arrays": {"heights": (4,)}}, r"by its contract it is \(1, 4\)"),
         ({"outputs": {"speed": (1,)}}, "no output 'speed', which its contract names"),
         ({"states": {"c": "d"}}, "no input 'c', a state by its contract"),

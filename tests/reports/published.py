@@ -23,7 +23,7 @@ from realworthy.reports.training.page import write_training
 from realworthy.tours.page import write_tour
 from realworthy.tours.robots import ROBOTS
 from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
-from realworthy.tours.ways import Way
+from realworthy.tours.training import Way
 
 from .certificates import make_failed, save_replay, to_share
 from .trainings import make_training

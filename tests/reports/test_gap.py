@@ -111,7 +111,7 @@ def test_a_replay_that_blew_up_is_said_first(gap: Gap, tmp_path: Path):
     )
     write_gap(with_recordings(gap, [lost]), tmp_path / "page.html")
     page = read_page(tmp_path / "page.html")
-    warning = page.text.index("The simulation blew up while replaying swing_1")
+    warning = page.text.index("The simulation diverged while replaying swing_1")
     assert warning < page.text.index("there is no error to state")
     assert "3 of" in page.text
     assert all(map(math.isfinite, page.values))

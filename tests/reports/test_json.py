@@ -76,9 +76,9 @@ def test_diagnose(published: Publish):
     behind = page.table("Numbers behind it")
     for cause in tree["causes"]:
         for one in cause["estimates"]:
-            assert behind.find(one["name"], "twin says").value == one["nominal"]
-            assert behind.find(one["name"], "recordings say").value == one["value"]
-            span = behind.find(one["name"], "between (90 %)").values
+            assert behind.find(one["name"], "twin").value == one["nominal"]
+            assert behind.find(one["name"], "recordings").value == one["value"]
+            span = behind.find(one["name"], "90 % interval").values
             assert span == one["interval"]
         if (loss := cause["task_loss"]) is not None:
             assert find_run(exact, [loss["mean"], *loss["interval"]], 0) is not None
@@ -94,7 +94,7 @@ def test_diagnose(published: Publish):
 
 def test_calibrate(published: Publish):
     page, tree = read(published, "calibrate")
-    parameters = page.table("What the recordings say")
+    parameters = page.table("Estimate of each parameter")
     assert [row[0].text for row in parameters.rows] == list(tree["parameters"])
     for name, told in tree["parameters"].items():
         for column in ("before", "mean", "sd"):

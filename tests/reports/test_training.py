@@ -89,7 +89,7 @@ def test_where_no_episode_counts_none_is_judged(tmp_path: Path):
     )
     page = show(tmp_path, evaluation=none)
     assert "The physics of all 256 unseen episodes diverged." in page.text
-    assert "Too few episodes to tell" in page.text
+    assert "Too few episodes to decide" in page.text
     assert "difference – – – – – –" in page.text
     assert "not a number" not in page.text
 
@@ -102,7 +102,7 @@ def test_what_it_cost_is_the_difference(page: Parsed):
 
 def test_failures_are_counted_in_words(page: Parsed):
     assert "fall It fell 3 2" in page.text
-    assert "no_progress It missed its goal in time 2 0" in page.text
+    assert "no_progress It did not reach its goal in time 2 0" in page.text
     assert "Episodes in which the physics diverged are excluded" in page.text
 
 

@@ -9,7 +9,7 @@ from realworthy.realities import RealityFile, make_reality
 from realworthy.recordings import save_recording
 from realworthy.reports.elements.numbers import PageTable
 from realworthy.tours import ROBOTS
-from realworthy.tours.hidden import record_sines
+from realworthy.tours.hidden_truth import record_sines
 from realworthy.tours.page import TourView
 from realworthy.tours.tour import Tour
 from realworthy.tours.trials import RealTrials
@@ -35,7 +35,7 @@ def test_gaps_are_of_all_unseen_recordings(tmp_path: Path):
     assert "trials" not in view.gap_words
     tour.gap_again = 0.0173
     said = view.gap_words.replace("\N{NO-BREAK SPACE}", " ")
-    assert "trials it is off by 0.0173 rad, 0.5 s ahead" in said
+    assert "predictions 0.5 s ahead are off by 0.0173 rad." in said
 
 
 def test_a_long_reason_may_take_several_lines():

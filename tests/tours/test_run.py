@@ -18,7 +18,7 @@ from realworthy.tours import (
 )
 from realworthy.tours.run import tour_suite
 from realworthy.tours.tour import PolicyResult
-from realworthy.tours.ways import Way, choose_worlds
+from realworthy.tours.training import Way, choose_worlds
 from realworthy.twins import load_twin
 
 

@@ -111,7 +111,7 @@ def test_a_silent_robot_is_not_waited_for(
     pretend(monkeypatch, "import time; time.sleep(60)")
     monkeypatch.setattr(trials, "_START", 0.3)
     with (
-        pytest.raises(RealworthyError, match=r"said nothing for 0\.3 s"),
+        pytest.raises(RealworthyError, match=r"sent nothing for 0\.3 s"),
         start(tmp_path, tmp_path, tmp_path / "trials") as under_way,
     ):
         wait_for([under_way])

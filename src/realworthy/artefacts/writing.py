@@ -15,7 +15,7 @@ from realworthy.artefacts.text import to_yaml
 from realworthy.errors import Unwritable
 
 _EXISTS = "it exists already."
-_EXISTS_HINT = "Choose another name, or say --overwrite (overwrite=True)."
+_EXISTS_HINT = "Choose another name, or give --overwrite (overwrite=True)."
 _under_way: list[Path] = []
 """Files that this process is writing: two outputs of a run are two files."""
 

@@ -60,7 +60,7 @@ class CertifySettings:
     seed: int | None = None
     """In place of the suite's."""
     engines: tuple[str, ...] | None = None
-    """Witnesses that must be heard; None: those that are installed."""
+    """Witnesses that must take part; None: those that are installed."""
     against: Path | None = None
     """The last accepted policy."""
     workers: int = 1

@@ -1,4 +1,4 @@
-"""`realworthy calibrate`: a twin whose numbers are what recordings say."""
+"""`realworthy calibrate`: a twin whose parameters are fitted to recordings."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,16 +45,16 @@ class Calibrate:
     ]
     """Where to write the calibrated twin; X.twin.yaml.partial until it is done."""
     parameters: Names = ()
-    """What to fit; by default what the recordings can tell."""
+    """What to fit; by default the parameters that the recordings identify."""
     heldout: MoreRecordings = ()
-    """Recordings that judge; by default every fourth of those given."""
+    """Recordings to judge by; by default every fourth of those given."""
     method: SearchName = "least_squares"
-    """How numbers are searched for: least_squares (fast, the default), cma_es (kinks
+    """How parameters are searched for: least_squares (fast, the default), cma_es (kinks
     and contacts), l_bfgs_b or random_search (published baselines)."""
     evaluations: AnyCount = None
     """Candidates that a search may simulate; least squares takes none."""
     seconds: Seconds = 90.0
-    """Recorded time to fit at most; of more, the pieces that tell most."""
+    """Recorded time to fit at most; of more, the most informative pieces."""
     folds: Flag = False
     """Also leave every recording out in turn, each from a fit of its own (of servos
     whole gains; four folds of more than eight experiments): mean and worst fold."""

@@ -41,14 +41,14 @@ class Certify:
     ] = "default"
     """default, quick, or a *.suite.yaml of your own."""
     bar: AnyNumber = None
-    """Share of successes that must be exceeded; by default the suite's, 0.8."""
+    """Success rate that must be exceeded; by default the suite's, 0.8."""
     engines: Annotated[
         tuple[str, ...] | None,
         tyro.conf.arg(metavar="ENGINE…", help_behavior_hint=""),
     ] = None
-    """Other engines that must be heard: drake, sapien, warp; else those installed."""
+    """Other engines that must take part: drake, sapien, warp; else those installed."""
     against: Annotated[Path | None, Role.READ, _File] = None
-    """The last accepted policy; to be worse than it fails."""
+    """The last accepted policy: a policy that is worse fails."""
     realities: Annotated[
         tuple[str, ...],
         Role.READ,
@@ -66,7 +66,7 @@ class Certify:
     ray: Flag = False
     """Send the parts to a Ray cluster instead."""
     seed: AnySeed = None
-    """Of everything random; by default the suite's, 0."""
+    """Seed of all random numbers; by default the suite's, 0."""
     json: JsonFile = None
     """Also write the certificate, for programs."""
     report: ReportFile = None
@@ -74,7 +74,7 @@ class Certify:
     draft: Flag = False
     """Only write a contract to fill in beside a policy from elsewhere."""
     overwrite: Flag = False
-    """Replace files of the same names, and begin anew in --output."""
+    """Replace files of the same names, and start again in --output."""
 
     def run(self) -> int:
         from realworthy.artefacts import check_free, check_readable

@@ -43,25 +43,25 @@ class Deploy:
     )
     """Where recordings go: trial_1.npz and, beside it, trial_1.log.npz."""
     trials: int = 1
-    """How many."""
+    """Number of trials."""
     seconds: float = 10.0
-    """For which the policy runs in each."""
+    """Time [s] for which the policy runs in each trial."""
     input: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE…", help_behavior_hint="")
     ] = ()
-    """What the policy is told, such as goal.x=1.5."""
+    """Inputs of the policy, such as goal.x=1.5."""
     speed: AnyNumber = None
     """Largest speed of every joint [rad/s], where it is less than the contract's."""
     adaptive: Names = ()
-    """Joints of position drives that learn what they carry, inside the guards."""
+    """Joints of position drives that adapt to their load, inside the guards."""
     adaptive_rate: float = 1.0
-    """How fast they learn it [1/s]."""
+    """How fast adaptive joints learn [1/s]."""
     twin: TwinName = ""
-    """Whose inertias adaptive joints begin with; by default the policy's twin."""
+    """The twin with the first inertias of adaptive joints; by default the policy's."""
     clean_before: int = 0
     """Trials without a fault that it has had on this robot: first ones are slow."""
     yes: Flag = False
-    """Ask nobody: you agree to every trial, and stand beside the robot."""
+    """Do not ask before trials: you agree to all, and stand beside the robot."""
     no_wiggle: Flag = False
     """Do not move each joint alone first."""
     engine: Annotated[

@@ -50,7 +50,7 @@ class Diagnose:
         Role.READ,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ] = None
-    """Who does the task: a policy.onnx; causes are then ranked by what they cost it."""
+    """A policy.onnx that does the task; causes are then ranked by what they cost it."""
     base: BaseName = ""
     """What of the robot floats, where the twin does not know: free lets go a robot
     that its model fixes to the world, such as a URDF's."""

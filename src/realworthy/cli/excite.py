@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Excite:
-    """An informative, safe motion for a twin's robot, and what it would tell."""
+    """An informative, safe motion for a twin's robot, with its expected precision."""
 
     twin: TwinToUse
     """A built-in twin, an .xml, .urdf or .twin.yaml file, or menagerie:<robot>."""
@@ -34,11 +34,11 @@ class Excite:
     seconds: float = 20.0
     """How long it lasts."""
     parameters: Names = ()
-    """What to tell; drives' numbers by default, or those of the twin's belief."""
+    """Parameters to identify; by default those of drives, or of the twin's belief."""
     sd: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="NAME=SD…", help_behavior_hint="")
     ] = ()
-    """How well, as standard deviations; a tenth of a number's size by default."""
+    """Wanted standard deviations; a tenth of each parameter's size by default."""
     joints: Names = ()
     """Joints that move; all driven ones by default."""
     criterion: Literal["d", "a", "e"] = "d"
@@ -57,7 +57,7 @@ class Excite:
     """What of the robot floats, where the twin does not know: free lets go a robot
     that its model fixes to the world, such as a URDF's."""
     seed: Seed = 0
-    """Of the search."""
+    """Seed of the search."""
     overwrite: Flag = False
     """Replace existing files."""
     json: JsonFile = None
@@ -151,7 +151,7 @@ def to_forecast_tree(found: "Excitation") -> dict[str, object]:
 
 
 def print_excitation(found: "Excitation", path: Path) -> None:
-    """Predicted peaks beside their limits, then what a recording would tell."""
+    """Predicted peaks beside their limits, then the expected precision."""
     from realworthy.cli.printing import emit_heading, emit_note, emit_table, span
 
     motion, limits = found.motion, found.limits
@@ -189,7 +189,7 @@ def print_excitation(found: "Excitation", path: Path) -> None:
         ],
     )
     emit_table(
-        "What one recording would tell",
+        "Expected precision from one recording",
         ("parameter", "value", "sd", "wanted", "unit", "if not, why"),
         [
             (f.name, f.value, f.sd, f.wanted, f.unit, "" if f.is_met else f.to_reason())

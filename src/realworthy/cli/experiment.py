@@ -48,8 +48,8 @@ class Experiment:
     joint: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ""
     """The joint; may be left out where the robot has one."""
     twin: TwinName = ""
-    """Whose limits hold, and whose parameters are named; by default the robot's own
-    by its name."""
+    """The twin that gives limits and names of parameters; by default the one the robot
+    names."""
     output: Annotated[
         Path | None, Role.WRITTEN, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
     ] = None

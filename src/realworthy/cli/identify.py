@@ -40,11 +40,11 @@ class Identify:
     """Where to write the twin, after every round; recordings go into the folder X
     beside it, as round_1.npz …"""
     parameters: Names = ()
-    """What to tell; drives' numbers by default, or those of the twin's belief."""
+    """Parameters to identify; by default those of drives, or of the twin's belief."""
     sd: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="NAME=SD…", help_behavior_hint="")
     ] = ()
-    """How well, as standard deviations; a tenth of a number's size by default."""
+    """Wanted standard deviations; a tenth of each parameter's size by default."""
     joints: Names = ()
     """Joints that move; all driven ones by default."""
     rounds: int = 4
@@ -56,7 +56,7 @@ class Identify:
     torque: float = 0.8
     """Largest torque, as a share of the twin's limits."""
     seed: Seed = 0
-    """Of the search for motions."""
+    """Seed of the search for motions."""
     yes: Flag = False
     """Do not ask before each motion: you stand beside the robot."""
     key: KeyFile = None
@@ -114,7 +114,7 @@ class Identify:
             if asks:
                 check_person()
             say(
-                f"Until {len(wanted)} numbers are as sure as asked, in at most "
+                f"Until {len(wanted)} numbers are as precise as asked, in at most "
                 f"{self.rounds} motions of {self.seconds:g} s."
             )
             if subject.hangs:
@@ -174,8 +174,8 @@ class _Kept:
         self.is_written = True
         met = sum(done.fit.sd[name] <= sd for name, sd in self._wanted.items())
         say(
-            f"Round {done.number}: {met} of {len(self._wanted)} numbers are as sure as "
-            f"asked, after {seconds:.0f} s of motion."
+            f"Round {done.number}: {met} of {len(self._wanted)} numbers are as precise "
+            f"as asked, after {seconds:.0f} s of motion."
         )
 
 
@@ -251,8 +251,8 @@ def print_campaign(
 
     rounds = counted(len(found.recordings), "motion")
     summary = {
-        "reached": "all numbers are as sure as asked",
-        "unreachable": "some numbers cannot be told so well",
+        "reached": "all numbers are as precise as asked",
+        "unreachable": "some parameters cannot be identified that precisely",
         "stopped": f"stopped by the guard: {found.reasons.get('robot', '')}",
         "declined": "not started: the operator said no",
     }[found.status]

@@ -115,8 +115,9 @@ def _check_foreign(option: str, name: str) -> None:
         k for k, each in LEARNERS.items() if option in _count_values(each.Settings)
     ]
     if owners:
+        *most, last = map(repr, owners)
+        said = f"{', '.join(most)} and {last}" if most else last
         raise RealworthyError(
-            f"--{option} is a setting of learner {' and '.join(map(repr, owners))}, "
-            f"not of '{name}'.",
+            f"--{option} is a setting of learner {said}, not of '{name}'.",
             hint=f"Its settings: realworthy show learners {name}",
         )

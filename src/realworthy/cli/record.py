@@ -30,9 +30,9 @@ class Record:
     )
     """Where to write the recording: .csv, .csv.gz, .npz, .parquet or .mcap."""
     twin: TwinName = ""
-    """Whose limits and dynamics hold; by default the robot's own by its name."""
+    """The twin that gives limits and dynamics; by default the one the robot names."""
     rate: AnyNumber = None
-    """Commands per second; by default as many as the robot likes."""
+    """Commands per second; by default the robot's own rate."""
     key: KeyFile = None
     """File with the key that a robot on the wire shares."""
     reset_stop: Flag = False

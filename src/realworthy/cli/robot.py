@@ -58,7 +58,7 @@ class RobotCommand:
     freeze_for: AnyNumber = None
     """Seconds for which they do; for good by default."""
     noise: float = 0.0
-    """Added to positions [rad], and ten times it to velocities (sd)."""
+    """Standard deviation of noise on positions [rad]; ten times it on velocities."""
     heating: float = 0.0
     """How fast motors warm [°C/s at 1 N·m]; then temperatures are reported."""
     stick: Annotated[str, tyro.conf.arg(metavar="JOINT", help_behavior_hint="")] = ""
@@ -68,7 +68,7 @@ class RobotCommand:
     seconds: AnySeconds = None
     """How long to serve; until Ctrl-C by default."""
     seed: Seed = 0
-    """Of the faults above."""
+    """Seed of the faults above."""
 
     def run(self) -> int:
         from realworthy.cli.printing import say

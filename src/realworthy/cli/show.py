@@ -63,7 +63,7 @@ class Show:
     """One twin, reality, importer, task, learner or table; or a part of parameters'
     names."""
     twin: TwinName = ""
-    """Whose parameters; the twin that tasks or a recording should fit."""
+    """The twin whose parameters are shown, or that tasks or a recording should fit."""
     against: TwinName = ""
     """Another file of the same robot, to list where the two disagree."""
     base: BaseName = ""

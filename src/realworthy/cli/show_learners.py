@@ -78,15 +78,20 @@ def _list_settings(kind: type[LearnerSettings]) -> list[dict[str, object]]:
 
 
 def _read_docstrings(kind: type) -> dict[str, str]:
-    """Field of a dataclass → the docstring below it, in one line."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(body, ast.ClassDef)
+    """Field of a dataclass → the docstring below it, in one line.
+
+    Fields that it shares with other learners stand in a class above it.
+    """
     found = {}
-    for field, words in zip(body.body, body.body[1:], strict=False):
-        if not isinstance(field, ast.AnnAssign) or not isinstance(words, ast.Expr):
-            continue
-        if isinstance(field.target, ast.Name) and isinstance(words.value, ast.Constant):
-            found[field.target.id] = " ".join(str(words.value.value).split())
+    for each in reversed(kind.__mro__[:-1]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for field, words in zip(body.body, body.body[1:], strict=False):
+            if not isinstance(field, ast.AnnAssign) or not isinstance(words, ast.Expr):
+                continue
+            value = words.value
+            if isinstance(field.target, ast.Name) and isinstance(value, ast.Constant):
+                found[field.target.id] = " ".join(str(value.value).split())
     return found
 
 

@@ -99,7 +99,7 @@ def _emit_tables(contract: Contract) -> None:
     )
     if action.bounds:
         emit_table(
-            "Keeps its commands",
+            "Command bounds",
             ("name", f"within [{unit}]", f"of where it is [{unit}]"),
             [
                 (name, span((bound.lower, bound.upper)), f"±{bound.lead:.3g}")
@@ -107,7 +107,7 @@ def _emit_tables(contract: Contract) -> None:
             ],
         )
     emit_table(
-        "Is told",
+        "Inputs from its user",
         ("input", "range", "default", "unit"),
         [
             (name, span((each.lower, each.upper)), each.default, each.unit)

@@ -10,6 +10,7 @@ import tyro
 
 from realworthy.cli.arguments import Flag, JsonFile, ReportFile, Role
 from realworthy.cli.numbers import Seed
+from realworthy.cli.printing import emit_note, emit_table, number
 
 if TYPE_CHECKING:
     from realworthy.tours import Tour
@@ -25,7 +26,7 @@ class TourCommand:
     """Which robot: arm, diffdrive or pendulum. The pendulum is the default. Or a
     TourRobot of your own: my_file.py:MY_ROBOT."""
     seed: Seed = 0
-    """Of the hidden truth, and of everything else that is random."""
+    """Seed of the hidden truth and of all random numbers."""
     output: Annotated[
         Path | None,
         Role.WRITTEN,
@@ -35,7 +36,7 @@ class TourCommand:
     no_wire: Flag = False
     """Leave out the trials in real time."""
     quick: Flag = False
-    """Hardly any training: every step is taken, and successes say nothing."""
+    """Hardly any training: every step is taken, and success rates mean nothing."""
     json: JsonFile = None
     """Also write the result, for programs."""
     report: ReportFile = None
@@ -45,7 +46,6 @@ class TourCommand:
 
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
-        from realworthy.cli.print_tour import print_tour
         from realworthy.tours import TourSettings, find_robot, quick_tour, tour
 
         settings = TourSettings(seed=self.seed)
@@ -132,3 +132,50 @@ def to_tree(tour: "Tour") -> dict[str, object]:
         "seconds": tour.seconds,
         "processor": tour.processor,
     }
+
+
+def print_tour(tour: "Tour") -> None:
+    count = tour.fared[0].real.count if tour.fared else 0
+    emit_table(
+        f"Success on the robot, {count} episodes each, faster than real time",
+        (
+            "trained on",
+            "simulated",
+            "real",
+            "95 %",
+            "gap",
+            "certificate",
+            "over the network",
+        ),
+        [
+            (
+                str(each.way),
+                f"{100 * each.simulated:.0f} %",
+                f"{100 * each.real.mean:.0f} %",
+                f"{100 * each.real.lower:.0f} … {100 * each.real.upper:.0f} %",
+                f"{100 * each.gap:+.0f} points",
+                str(each.certificate.verdict),
+                "" if each.trials is None else each.trials.summary,
+            )
+            for each in tour.fared
+        ],
+    )
+    emit_table(
+        "Hidden parameters",
+        ("", "published", "calibrated", "±", "truth", "unit"),
+        [
+            (
+                one.name,
+                one.nominal,
+                number(one.mean, one.sd),
+                one.sd,
+                number(one.truth, one.sd),
+                one.unit,
+            )
+            for one in tour.estimates
+        ],
+    )
+    if tour.note:
+        emit_note(tour.note, style="yellow")
+    took = max(tour.seconds.values(), default=0.0)
+    emit_note(f"{tour.verdict.sentence} {took:.0f} s in all.")

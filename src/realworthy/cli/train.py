@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from realworthy.tasks.environment.evaluate import Evaluation
     from realworthy.tasks.environment.variety import Variety
 
+_PLAN = "Replay of "
+"""With which learners begin to say what memory they will take."""
 _SHOWN = 12
 """Numbers that differ between worlds, of which the terminal tells."""
 
@@ -53,9 +55,9 @@ class Train:
     learner: Annotated[
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
     ] = None
-    """Who learns: ppo (default), ars, es; realworthy show learners. Or a class of
-    your own: my_file.py:MyLearner. Its settings are options as well: with --learner
-    NAME, --help lists them."""
+    """Who learns: ppo (default), fastsac, fasttd3, ars, es; realworthy show learners.
+    Or a class of your own: my_file.py:MyLearner. Its settings are options as well: with
+    --learner NAME, --help lists them."""
     start_from: Annotated[
         str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
     ] = ""
@@ -80,26 +82,25 @@ class Train:
         Literal["preset", "belief", "none"] | None,
         tyro.conf.arg(help_behavior_hint="", metavar="{preset,belief,none}"),
     ] = None
-    """How worlds differ: as the preset says (default), by the twin's belief, or not at
-    all."""
+    """What randomizes worlds: the preset (default), the twin's belief, or nothing."""
     table: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ""
     """Published ranges in place of the preset's; realworthy show tables lists them."""
     grow: Annotated[
         Literal["at_once", "success", "automatic"] | None,
         tyro.conf.arg(help_behavior_hint="", metavar="{at_once,success,automatic}"),
     ] = None
-    """How worlds come to differ so: from the start (default); as episodes succeed; or
-    each number by itself, as far as the policy copes."""
+    """How randomization grows: at once (default), as episodes succeed, or each
+    parameter by itself as far as the policy still succeeds (automatic)."""
     terrain: AnyNumber = None
     """Uneven ground for legged tasks: 1 has stairs of 12 cm and slopes of 40 %."""
     payload: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="BODY=KG…", help_behavior_hint="")
     ] = ()
-    """Loads that come and go within an episode, at most so heavy."""
+    """Loads up to this mass that come and go within an episode."""
     worlds: AnyCount = None
-    """Worlds that practise at once; by default as the preset says."""
+    """Worlds to train in side by side; by default as the preset says."""
     seed: AnySeed = None
-    """Of everything random; by default 0."""
+    """Seed of all random numbers; by default 0."""
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
     """Runs from as many seeds, each in a folder of its own."""
     ray: Flag = False
@@ -191,7 +192,8 @@ class Train:
 
         first = self.seed or 0
         seeds = range(first, first + self.seeds)
-        with following(self.task) as show, self._saying_what_is_kept():
+        with following(self.task) as follow, self._saying_what_is_kept():
+            show = _keep_plans(follow)
             if self.resume:
                 return [self._resume(seed, show) for seed in seeds]
             if self.seeds == 1:
@@ -332,6 +334,17 @@ class Train:
 
 def _name(seed: int) -> str:
     return f"seed_{seed}"
+
+
+def _keep_plans(show: "Progress") -> "Progress":
+    """What is said before any work, such as the memory it will take, stays a line."""
+
+    def tell(fraction: float, stage: str, /) -> None:
+        if fraction == 0 and stage.startswith(_PLAN):
+            print(stage, file=sys.stderr)
+        show(fraction, stage)
+
+    return tell
 
 
 def to_tree(training: "Training") -> dict[str, object]:

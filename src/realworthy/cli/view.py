@@ -30,7 +30,7 @@ class View:
         Role.READ,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ] = None
-    """A .onnx file that acts; its task judges it where the twin can do that task."""
+    """A policy.onnx to run; its task judges it where the twin can do that task."""
     recording: MoreRecordings = ()
     """Recordings to replay beside what was measured."""
     base: BaseName = ""
@@ -44,7 +44,7 @@ class View:
     """A task to try, by name or my_file.py:MyTask; without a policy its reference
     controller acts."""
     host: str = "127.0.0.1"
-    """Who can watch and drag: this machine alone by default."""
+    """Address to serve on; by default this machine alone can watch and drag."""
     port: AnyCount = None
     """0 takes a free one; by default 8080, or the next free one."""
     seconds: AnySeconds = None

@@ -11,8 +11,8 @@ adapts by s = (x − x_m)ᵀ P B with A_mᵀP + P A_m = −Q (Lyapunov's equatio
 
 (k₀ the first values, so that all gains learn alike). What is learned is held where
 errors are within the noise (dead zone), leaks towards its first value (σ), is cut to
-bounds (projection) and frozen while the torque is saturated, when errors say nothing
-about the gains. A loop for 500 Hz to 1 kHz, on the torque of the drives.
+bounds (projection) and frozen while the torque is saturated, when errors carry no
+information about the gains. A loop for 500 Hz to 1 kHz, on the torque of the drives.
 
 It copes with what a torque of that joint could make up for, and with nothing else. The
 numbers need not come out true: they follow what is excited. Delay kills it, so

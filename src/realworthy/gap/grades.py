@@ -174,7 +174,9 @@ def compute_rank_correlation(
             hint=f"Score the same {FEWEST_POLICIES} or more policies on both sides.",
         )
     if np.ptp(first) == 0 or np.ptp(second) == 0:
-        raise RealworthyError("All policies score alike on one side: no ranks.")
+        raise RealworthyError(
+            "All policies have one score on one side: there are no ranks to compare."
+        )
     seen = float(np.asarray(spearmanr(first, second))[0])
     most = 1 - 6 / (n * (n * n - 1))
     kept = float(np.clip(seen, -most, most))

@@ -56,7 +56,7 @@ class LowGround:
 def find_low_ground(
     twin: Twin, recordings: Sequence[Recording], joints: Sequence[str]
 ) -> LowGround | None:
-    """What recordings say of a floor that they go through; None where they do not."""
+    """What recordings show of a floor that they go through; None where they do not."""
     if twin.base is not None or not has_ground(bind(twin)):
         return None
     lowest, deepest, count, names = np.inf, 0.0, 0, list[str]()

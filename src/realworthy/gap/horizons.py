@@ -186,7 +186,8 @@ def compare_horizons(
     """
     if not rate > 0:
         raise RealworthyError(
-            f"Horizons say nothing where errors do not grow (rate {rate:g} 1/s).",
+            "Replay horizons are undefined where errors do not grow "
+            f"(rate {rate:g} 1/s).",
             hint="A stable system stays near even a wrong model: compare trajectories.",
         )
     arms = [list(real_real), list(sim_real)]

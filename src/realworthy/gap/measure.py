@@ -42,7 +42,7 @@ class ReplayGap:
     per_joint: dict[str, float]
     """Joint → root mean square, fingers included."""
     diverged: bool
-    """Whether the simulation blew up; then the figures are not finite."""
+    """Whether the simulation diverged; then the figures are not finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Transition:
     normalised_floor: float
     start_count: int
     diverged: int
-    """Starts whose simulation blew up; they are left out of the figures."""
+    """Starts whose simulation diverged; they are left out of the figures."""
 
 
 def measure_transition(

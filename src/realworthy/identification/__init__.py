@@ -1,8 +1,9 @@
-"""Identification: what recordings say about e.
+"""Identification: e from recordings.
 
 Here live `Problem` (recordings of a robot as residuals of a twin), identifiability
-(which numbers these recordings can tell, and which only together), fits that turn
-recordings into a `Belief`, their validation, and experiments that tell one number each.
+(which parameters the recordings identify, and which only in combination), fits that
+turn recordings into a `Belief`, their validation, and experiments for one parameter
+each.
 
 Here do not live measures of the gap that need no fit (`gap`) and the reasons for it
 (`diagnosis`). May import `gap`, `simulators` and what they may; numpy, scipy and cmaes,

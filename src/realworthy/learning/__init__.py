@@ -14,7 +14,18 @@ import every room above it and torch.
 from realworthy.learning.ars import Ars
 from realworthy.learning.catalogue import LEARNERS
 from realworthy.learning.es import Es, es_gradient
+from realworthy.learning.fast_sac import FastSac
+from realworthy.learning.fast_td3 import FastTd3
 from realworthy.learning.learner import Learner
 from realworthy.learning.ppo import Ppo
 
-__all__ = ["LEARNERS", "Ars", "Es", "Learner", "Ppo", "es_gradient"]
+__all__ = [
+    "LEARNERS",
+    "Ars",
+    "Es",
+    "FastSac",
+    "FastTd3",
+    "Learner",
+    "Ppo",
+    "es_gradient",
+]

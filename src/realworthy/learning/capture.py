@@ -2,32 +2,35 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
-from realworthy.learning.storage import Samples
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-Passes: TypeAlias = Callable[[list[Samples]], Tensor]
+B = TypeVar("B", bound="DataclassInstance")
+"""A minibatch: a dataclass of tensors, some of which may be None."""
+Passes: TypeAlias = Callable[[list[B]], Tensor]
 """Takes gradient steps on minibatches; gives what they saw, added up."""
 
 
-class CapturedPasses:
+class CapturedPasses(Generic[B]):
     """Does what `run` does: plainly the first time, from then on as a graph.
 
     Everything that `run` reads and writes must stay where it is, and minibatches must
     keep their shapes; build another one where they do not.
     """
 
-    def __init__(self, run: Passes) -> None:
+    def __init__(self, run: Passes[B]) -> None:
         self._run = run
         self._is_warm = False
         self._graph: torch.cuda.CUDAGraph | None = None
-        self._samples: list[Samples] = []
+        self._samples: list[B] = []
         self._seen = torch.empty(0)
 
-    def __call__(self, samples: list[Samples]) -> Tensor:
+    def __call__(self, samples: list[B]) -> Tensor:
         if not self._is_warm:
             self._is_warm = True
             return self._run_aside(samples)
@@ -40,7 +43,7 @@ class CapturedPasses:
         self._graph.replay()
         return self._seen.clone()
 
-    def _run_aside(self, samples: list[Samples]) -> Tensor:
+    def _run_aside(self, samples: list[B]) -> Tensor:
         """On a stream of its own, as libraries want before they are captured."""
         here, aside = torch.cuda.current_stream(), torch.cuda.Stream()
         aside.wait_stream(here)
@@ -49,7 +52,7 @@ class CapturedPasses:
         here.wait_stream(aside)
         return seen
 
-    def _capture(self, samples: list[Samples]) -> None:
+    def _capture(self, samples: list[B]) -> None:
         """Records the steps without taking them."""
         self._samples = [_clone(part) for part in samples]
         self._graph = torch.cuda.CUDAGraph()
@@ -57,14 +60,14 @@ class CapturedPasses:
             self._seen = self._run(self._samples)
 
 
-def _clone(samples: Samples) -> Samples:
+def _clone(samples: B) -> B:
     found = {field.name: getattr(samples, field.name) for field in fields(samples)}
     return replace(
         samples, **{name: x.clone() for name, x in found.items() if x is not None}
     )
 
 
-def _overwrite(kept: Samples, fresh: Samples) -> None:
+def _overwrite(kept: B, fresh: B) -> None:
     for field in fields(kept):
         x = getattr(fresh, field.name)
         if x is not None:

@@ -5,12 +5,20 @@ import msgspec
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.learning.ars import Ars
 from realworthy.learning.es import Es
+from realworthy.learning.fast_sac import FastSac
+from realworthy.learning.fast_td3 import FastTd3
 from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.learner_files import find_name, load_learner
 from realworthy.learning.ppo import Ppo
 from realworthy.tasks.task_files import is_file_task
 
-LEARNERS: dict[str, type[Learner]] = {"ppo": Ppo, "ars": Ars, "es": Es}
+LEARNERS: dict[str, type[Learner]] = {
+    "ppo": Ppo,
+    "fastsac": FastSac,
+    "fasttd3": FastTd3,
+    "ars": Ars,
+    "es": Es,
+}
 """Name → learner: each is built from an environment and its settings."""
 
 

@@ -68,7 +68,7 @@ def export_policy(
     seconds, and may need onnxruntime to run.
     """
     if contract.provenance is None:
-        raise BadExport("The contract says nothing of where the policy comes from.")
+        raise BadExport("The contract does not name where the policy comes from.")
     given = {*contract.inputs, *contract.action.names}
     check_measurable(contract.terms, measured, given=given)
     actor = copy.deepcopy(actor).to("cpu", torch.float32).eval()

@@ -106,6 +106,8 @@ class Learner(ABC):
     remedy: ClassVar[str]
     """What to set otherwise where learning breaks down."""
     generator: torch.Generator
+    memory_plan: str = ""
+    """What it will take of the memory, in words, before it does; empty: little."""
 
     @abstractmethod
     def begin(self, environment: Environment) -> None:

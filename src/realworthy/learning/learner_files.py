@@ -145,5 +145,5 @@ def blamed(settings: LearnerSettings) -> Iterator[None]:
         raise RealworthyError(
             f"Learner '{name}' raised {type(error).__name__} in line {line}:"
             f" {say(error)}.",
-            hint="Mend the learner.",
+            hint="Correct the learner.",
         ) from error

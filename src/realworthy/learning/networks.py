@@ -77,7 +77,9 @@ class Mlp(Network):
         output_gain: float,
         generator: torch.Generator,
         layer_norm: bool = False,
+        limit: float | None = None,
     ) -> None:
+        """With a `limit` outputs stay within ± that."""
         super().__init__()
         layers: list[nn.Module] = []
         widths = (input_width, *hidden_widths)
@@ -87,6 +89,8 @@ class Mlp(Network):
                 layers.append(nn.LayerNorm(b, device=generator.device))
             layers.append(activation.build())
         layers.append(_build_linear(widths[-1], output_width, output_gain, generator))
+        if limit is not None:
+            layers.append(Bounded(limit))
         self.layers = nn.Sequential(*layers)
 
     def initial_hidden(self, world_count: int) -> Tensor:
@@ -100,6 +104,29 @@ class Mlp(Network):
     ) -> Tensor:
         # Rows alone: activations in place on views of more axes would copy.
         return self.layers(x.flatten(0, -2)).unflatten(0, x.shape[:-1])
+
+    def keep_outputs(self, count: int, *, limit: float) -> "Mlp":
+        """The first `count` outputs, within ± limit, of these same weights."""
+        *hidden, last = self.layers
+        assert isinstance(last, nn.Linear)
+        narrow = nn.Linear(last.in_features, count, device="meta")
+        narrow.weight = nn.Parameter(last.weight.detach()[:count])
+        narrow.bias = nn.Parameter(last.bias.detach()[:count])
+        kept = Mlp.__new__(Mlp)
+        nn.Module.__init__(kept)
+        kept.layers = nn.Sequential(*hidden, narrow, Bounded(limit))
+        return kept
+
+
+class Bounded(nn.Module):
+    """limit · tanh(x): what ends a network whose outputs stay within ± limit."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.limit * x.tanh()
 
 
 class RecurrentNetwork(Network):

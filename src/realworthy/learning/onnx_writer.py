@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from realworthy.errors import RealworthyError
-from realworthy.learning.networks import Actor, Mlp, RecurrentNetwork
+from realworthy.learning.networks import Actor, Bounded, Mlp, RecurrentNetwork
 from realworthy.learning.normaliser import Normaliser
 
 OPSET = 17
@@ -20,7 +20,7 @@ class BadExport(RealworthyError):
     """An actor that cannot be written, or whose policy answers otherwise."""
 
 
-_LAYERS = (nn.Linear, nn.ELU, nn.ReLU, nn.Tanh, nn.SiLU)
+_LAYERS = (nn.Linear, nn.LayerNorm, nn.ELU, nn.ReLU, nn.Tanh, nn.SiLU, Bounded)
 
 
 def knows(actor: Actor) -> bool:
@@ -119,10 +119,23 @@ class _Writer:
                     value = self.add("Tanh", value)
                 case nn.SiLU():
                     value = self.add("Mul", value, self.add("Sigmoid", value))
+                case nn.LayerNorm():
+                    inputs = [value, self.keep("gain", layer.weight)]
+                    if layer.bias is not None:
+                        inputs.append(self.keep("shift", layer.bias))
+                    value = self.add(
+                        "LayerNormalization", *inputs, axis=-1, epsilon=layer.eps
+                    )
+                case Bounded():
+                    value = self.add("Tanh", value)
+                    if layer.limit != 1:
+                        limit = np.array([layer.limit], np.float32)
+                        value = self.add("Mul", value, self.keep("limit", limit))
                 case other:
                     raise BadExport(
                         f"A layer of kind {type(other).__name__} cannot be exported.",
-                        hint="Linear, ELU, ReLU, SiLU and Tanh can.",
+                        hint="Linear, LayerNorm, ELU, ReLU, SiLU, Tanh and Bounded "
+                        "can.",
                     )
         return value
 

@@ -546,7 +546,7 @@ class Ppo(Learner):
             )
         self.actor.load_state_dict(actor)
         if (misfit := find_misfit(self.critic, critic)) is not None:
-            return (f"The critic begins anew: {misfit}.",)
+            return (f"The critic starts with new weights: {misfit}.",)
         self.critic.load_state_dict(critic)
         return ()
 
@@ -594,7 +594,7 @@ class Ppo(Learner):
         self._passes = self._build_passes()
         self._forget_all()
 
-    def _build_passes(self) -> Passes:
+    def _build_passes(self) -> Passes[Samples]:
         s = self.settings
         is_fixed = s.recurrent is None and self.average is None
         if s.capture and is_fixed and self.device.type == "cuda":

@@ -85,6 +85,8 @@ class Practice:
             board = None
             if self.team.is_first:
                 board = stack.enter_context(Board(self.folder.metrics))
+            if self.learner.memory_plan:
+                progress(0.0, self.learner.memory_plan)
             began, kept = time.perf_counter() - self.seconds, -inf
             while not self.team.agree(self._has_ended)[0]:
                 if self.growth.advance(self.step_count):

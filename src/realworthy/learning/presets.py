@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from realworthy.errors import RealworthyError, UnknownName
+from realworthy.learning import off_policy_presets as off_policy
 from realworthy.learning import ppo_presets as ppo
 from realworthy.learning.ars import ArsSettings
 from realworthy.learning.candidates import Normalisation
@@ -117,7 +118,19 @@ PRESETS: dict[str, dict[str, Preset]] = {
     "pendulum": {
         "ppo": Preset(
             learner=ppo.swing_up, world_count=128, minutes=2, randomize=_believe
-        )
+        ),
+        "fastsac": Preset(
+            learner=off_policy.swing_up_softly,
+            world_count=32,
+            minutes=3,
+            randomize=_believe,
+        ),
+        "fasttd3": Preset(
+            learner=off_policy.swing_up_surely,
+            world_count=32,
+            minutes=3,
+            randomize=_believe,
+        ),
     },
     "cartpole_balance": {
         "ppo": Preset(
@@ -155,7 +168,19 @@ PRESETS: dict[str, dict[str, Preset]] = {
         "ppo": Preset(learner=ppo.arm, world_count=512, minutes=6, randomize=_believe)
     },
     "reach_wrist": {
-        "ppo": Preset(learner=ppo.arm, world_count=256, minutes=3, randomize=_believe)
+        "ppo": Preset(learner=ppo.arm, world_count=256, minutes=3, randomize=_believe),
+        "fastsac": Preset(
+            learner=off_policy.reach_softly,
+            world_count=32,
+            minutes=3,
+            randomize=_believe,
+        ),
+        "fasttd3": Preset(
+            learner=off_policy.reach_surely,
+            world_count=32,
+            minutes=3,
+            randomize=_believe,
+        ),
     },
     "drive_goal": {
         "ppo": Preset(

@@ -141,7 +141,7 @@ class RunFolder:
         except FileNotFoundError:
             raise RealworthyError(
                 f"'{self.path}' has no checkpoint '{name}'.",
-                hint="It was stopped before its first; begin anew in another folder.",
+                hint="It was stopped before its first; start again in another folder.",
             ) from None
         except Exception as error:  # torch has many words for a broken file
             raise BadFile(path, f"it is no checkpoint: {error}.") from None

@@ -83,7 +83,7 @@ def _forget_where(model: onnx.ModelProto) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter speaks of its own affairs."""
+    """Messages of the exporter about itself."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

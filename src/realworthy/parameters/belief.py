@@ -78,7 +78,7 @@ class Belief(ABC):
 
 
 def check_same_space(first: Belief, second: Belief) -> None:
-    """Raises unless both beliefs speak of the same parameters in the same order."""
+    """Raises unless both beliefs have the same parameters in the same order."""
     if first.space.names != second.space.names:
         missing = set(first.space.names) ^ set(second.space.names)
         raise BadBelief(

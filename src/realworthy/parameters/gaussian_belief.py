@@ -127,7 +127,7 @@ class GaussianBelief(Belief):
         if inside < 1e-3:
             raise BadBelief(
                 "This Gaussian lies almost wholly outside its parameters' bounds.",
-                hint="Mend its mean, or widen the bounds.",
+                hint="Correct its mean, or widen the bounds.",
             )
         return float(np.log(inside))
 

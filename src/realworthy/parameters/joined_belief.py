@@ -13,14 +13,14 @@ Floats = NDArray[np.float64]
 
 
 class JoinedBelief(Belief):
-    """A product: each part is as it was, and says nothing of the others' numbers."""
+    """A product: each part is as it was, independent of the others."""
 
     def __init__(self, *parts: Belief) -> None:
         self.parts = tuple(parts)
         names = [name for part in parts for name in part.space.names]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise BadBelief(f"Two of these beliefs speak of {', '.join(twice)}.")
+            raise BadBelief(f"Two of these beliefs contain {', '.join(twice)}.")
         self.space = ParameterSpace([p for part in parts for p in part.space])
 
     @property

@@ -69,7 +69,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise RealworthyError(
                 f"Parameter '{self.name}': nominal {self.nominal:g} {self.unit} is not "
                 f"within [{self.lower:g}, {self.upper:g}].",
-                hint="Widen the bounds, or mend the nominal value.",
+                hint="Widen the bounds, or correct the nominal value.",
             )
         unbounded = math.isinf(self.lower) or math.isinf(self.upper)
         if self.transform == Transform.LOG and self.lower < 0:

@@ -120,7 +120,7 @@ def sort_ports(graph: Graph, wiring: Wiring | None = None) -> Ports:
         vectors = tuple(inputs.values())
     elif inputs:
         raise ValueError(
-            f"it has an input '{min(inputs)}', of which its contract says nothing"
+            f"it has an input '{min(inputs)}', which its contract does not describe"
         )
     outputs = _choose_action(outputs, wiring.action_width)
     _check_single("output", outputs.values())

@@ -116,5 +116,5 @@ def _refuse(recording: "Recording", brakes: int) -> None:
     raise BadRecording(
         f"{recording.owner}: the robot braked by itself in {brakes} of "
         f"{len(recording.time)} rows, and nothing between them is long enough to use.",
-        hint="Record it anew with a quicker link, or a longer deadline at the robot.",
+        hint="Record it again with a faster link, or a longer deadline at the robot.",
     )

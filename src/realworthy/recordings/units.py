@@ -1,4 +1,4 @@
-"""Units and clocks that contradict each other, with the mapping that would mend them.
+"""Units and clocks that contradict each other, with a mapping that corrects them.
 
 A velocity is the derivative of its position, so its integral over the steps of the
 position is 1 in SI units. Degrees, turns, rounds per minute and milliseconds each leave

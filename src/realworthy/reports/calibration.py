@@ -1,4 +1,4 @@
-"""The page of `calibrate`: what recordings say of a twin, and how it does unseen."""
+"""The page of `calibrate`: estimates, and errors on held-out recordings."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +13,7 @@ from realworthy.identification.validation.held_out import CalibrationOutcome
 from realworthy.parameters import GaussianBelief
 from realworthy.reports.elements.numbers import Amount, PageTable, Tile
 from realworthy.reports.elements.page import Page, Tone, write_page
+from realworthy.reports.elements.plots import CALIBRATED_LABELS
 from realworthy.reports.measure.view import GapView
 
 _DRAWN = 4
@@ -24,8 +25,8 @@ _TONES: dict[CalibrationOutcome, Tone] = {
     CalibrationOutcome.NOT_IDENTIFIED: "bad",
 }
 _VERDICTS = {
-    CalibrationOutcome.IMPROVED: "Better on what it has not seen",
-    CalibrationOutcome.ALREADY_RIGHT: "It was right already",
+    CalibrationOutcome.IMPROVED: "Better on held-out recordings",
+    CalibrationOutcome.ALREADY_RIGHT: "The twin was already right",
     CalibrationOutcome.NOT_BETTER: "No better: the twin was not written",
     CalibrationOutcome.NOT_IDENTIFIED: "Nothing identified: no twin was written",
 }
@@ -74,7 +75,7 @@ class CalibrationView:
             )
             for twin in (told.original, told.twin)
         )
-        return GapView(before, after)
+        return GapView(before, after, CALIBRATED_LABELS)
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
@@ -88,7 +89,7 @@ class CalibrationView:
             Tile(
                 label="reduced χ²",
                 value=Amount(told.reduced_chi2),
-                note="1 where noise explains what is left",
+                note="1 where noise alone explains the residuals",
             ),
         )
 
@@ -111,7 +112,7 @@ class CalibrationView:
             before, sd = Amount(e.before, e.unit), Amount(e.sd, e.unit)
             rows.append((e.name, before, mean, sd, e.to_words()))
         return PageTable(
-            caption="What the recordings say of each number",
+            caption="Estimate of each parameter",
             columns=("parameter", "before", "mean", "sd", "verdict"),
             rows=tuple(rows),
         )

@@ -80,7 +80,7 @@ class CauseCard:
     def estimates(self) -> PageTable:
         return PageTable(
             caption="Numbers behind it",
-            columns=("quantity", "twin says", "recordings say", "between (90 %)"),
+            columns=("quantity", "twin", "recordings", "90 % interval"),
             rows=tuple(
                 (
                     estimate.name,

@@ -44,7 +44,7 @@ class ExperimentView:
     @property
     def table(self) -> PageTable:
         return PageTable(
-            caption="What the recording tells",
+            caption="What the recording shows",
             columns=("number", "value", "sd", "95 % interval"),
             rows=tuple(
                 (

@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 
 def read_thread_count() -> int:
-    """What `REALWORTHY_THREADS` says; 0, all cores, where it says nothing."""
+    """What `REALWORTHY_THREADS` says; 0, all cores, where it is not set."""
     text = os.environ.get(THREADS) or "0"
     if not text.isdecimal():
         raise RealworthyError(

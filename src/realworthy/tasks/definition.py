@@ -144,7 +144,7 @@ class TaskDefinition:
             raise RealworthyError(
                 f"Task '{self.name}': {doing}raised {type(error).__name__}"
                 f"{f' in line {line}' if line else ''}: {say(error)}.",
-                hint="Mend the task.",
+                hint="Correct the task.",
             ) from error
 
 

@@ -13,7 +13,7 @@ from realworthy.errors import RealworthyError
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Term
 from realworthy.tasks.environment.chance import Chance
-from realworthy.tasks.environment.groups import TaskGroup
+from realworthy.tasks.environment.environment import TaskGroup
 from realworthy.tasks.environment.mirrors import Reflection
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.randomization.randomization import Randomization

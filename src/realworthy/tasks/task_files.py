@@ -187,8 +187,8 @@ def _run(path: Path, content: bytes) -> ModuleType:
             path,
             f"running it raised {type(error).__name__}"
             f"{f' in line {line}' if line else ''}: {say(error)}.",
-            hint="The file runs when it is loaded: mend it, and put what a script does"
-            ' under `if __name__ == "__main__":`.',
+            hint="The file runs when it is loaded: correct it, and put what a script"
+            ' does under `if __name__ == "__main__":`.',
         ) from error
     return module
 

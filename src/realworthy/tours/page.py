@@ -14,10 +14,11 @@ from realworthy.reports.elements.numbers import (
     Tile,
 )
 from realworthy.reports.elements.page import Page, Tone, write_page
+from realworthy.reports.elements.plots import NOMINAL_LABELS
 from realworthy.reports.elements.wording import describe_cause
 from realworthy.reports.measure.view import GapView
 from realworthy.tours.tour import PolicyResult, Tour, TourVerdict
-from realworthy.tours.ways import Way
+from realworthy.tours.training import Way
 from realworthy.twins import load_twin
 
 _WORDS = {
@@ -157,8 +158,8 @@ class TourView:
             return said
         off = Amount(tour.gap_again, tour.unit)
         return (
-            f"{said} In trials of its own policy the calibrated twin is off by {off} "
-            "0.5 s ahead."
+            f"{said} In trials of its own policy the calibrated twin's predictions "
+            f"0.5 s ahead are off by {off}."
         )
 
     @cached_property
@@ -168,7 +169,8 @@ class TourView:
         drawn = [load_recording(path) for path in tour.list_unseen()]
         published = load_twin(tour.robot.model)
         calibrated = load_twin(str(tour.folder / "calibrated.twin.yaml"))
-        return GapView(measure(published, drawn), measure(calibrated, drawn))
+        before, after = measure(published, drawn), measure(calibrated, drawn)
+        return GapView(before, after, NOMINAL_LABELS)
 
     @cached_property
     def steps(self) -> PageTable:

@@ -8,7 +8,12 @@ from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.realities import RealityNoise
 from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.task_files import is_file_task, load_named
-from realworthy.tours.onlookers import Onlooker, moves_as_told, reaches, stands_upright
+from realworthy.tours.success_check import (
+    Onlooker,
+    moves_as_told,
+    reaches,
+    stands_upright,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ PENDULUM = TourRobot(
 DIFFDRIVE = TourRobot(
     name="diffdrive",
     task="drive_velocity",
-    about="A robot on two wheels must move as it is told, by wheels and gyroscope.",
+    about="A robot on two wheels follows speed commands, by wheels and gyroscope.",
     unknowns={
         "left_wheel.coulomb_friction": Unknown(4.0, 20.0),
         "right_wheel.coulomb_friction": Unknown(4.0, 20.0),

@@ -22,7 +22,7 @@ from realworthy.artefacts import (
 from realworthy.certification.certificate.certificate import Certificate
 from realworthy.certification.certificate.results import Share, to_share
 from realworthy.certification.certify import CertifySettings, certify
-from realworthy.certification.examination.processes import start_processes
+from realworthy.certification.examination.parts import start_processes
 from realworthy.certification.rollouts.realities import play_reality
 from realworthy.certification.subject import build_subject
 from realworthy.certification.suite.suite import Coverage, Suite, quick_suite
@@ -38,15 +38,15 @@ from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
 from realworthy.recordings.motion import save_motion
-from realworthy.reports.elements.units import find_units, join_units
+from realworthy.reports.elements.numbers import find_units, join_units
 from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.trial_play import check_task
-from realworthy.tours.hidden import hide, record_sines
+from realworthy.tours.hidden_truth import hide, record_sines
 from realworthy.tours.robots import TourRobot, find_robot
 from realworthy.tours.settings import TourSettings
 from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.training import Way, train_way
 from realworthy.tours.trials import RealTrials, WireTrials, wait_for
-from realworthy.tours.ways import Way, train_way
 from realworthy.twins import load_twin, save_twin
 
 _MIN_SECONDS_TO_FIT = 1.0
@@ -281,7 +281,7 @@ class _Story:
         return f"{self.tour.gap_before if gap is None else gap:.3g} {self.tour.unit}"
 
     def _excite(self) -> list[Recording]:
-        """The motion that tells most about the twin's drives, on the robot."""
+        """The most informative motion for the twin's drives, on the robot."""
         if self.robot.limits is None:
             return []
         settings = ExcitationSettings(
@@ -293,7 +293,7 @@ class _Story:
         self._tick("excite")
         lasted = done.recording.duration
         self._keep([done.recording], "excited")
-        said = f"A motion that tells most about its drives: {lasted:.1f} s recorded."
+        said = f"The most informative motion for its drives: {lasted:.1f} s recorded."
         if done.reason:
             said += f" The guard ended it: {done.reason}."
         self.tell("excite", said)
@@ -320,9 +320,7 @@ class _Story:
         )
         self._tick("calibrate")
         was, now = self._say_gap(), self._say_gap(self.tour.gap_after)
-        self.tell(
-            "calibrate", f"Motions that it has not seen: off by {was}, now {now}."
-        )
+        self.tell("calibrate", f"Held-out motions: error {was} before, {now} after.")
 
     def _diagnose(self, unseen: list[Recording]) -> None:
         """By the nominal model; beside training, which steps back for it."""
@@ -345,9 +343,7 @@ class _Story:
             way = ways[future]
             policy, simulated = self._get(trained[way])
             self._tick("train")
-            self.tell(
-                "train", f"{way}: {100 * simulated:.0f} % success in its own worlds."
-            )
+            self.tell("train", f"{way}: {100 * simulated:.0f} % success in simulation.")
             found[way] = _Judged(
                 policy,
                 simulated,

@@ -29,7 +29,7 @@ class TourSettings:
             return ""
         return (
             f"A quick tour: policies had {100 * self.training_share:.0f} % of their "
-            f"training and {self.episodes} episodes; their successes say nothing."
+            f"training and {self.episodes} episodes; their success rates mean nothing."
         )
 
 

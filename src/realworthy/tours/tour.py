@@ -7,8 +7,8 @@ from pathlib import Path
 from realworthy.certification.certificate.certificate import Certificate
 from realworthy.certification.certificate.results import Share
 from realworthy.tours.robots import TourRobot
+from realworthy.tours.training import Way
 from realworthy.tours.trials import RealTrials
-from realworthy.tours.ways import Way
 
 
 class TourVerdict(enum.StrEnum):

@@ -130,7 +130,7 @@ class WireTrials:
         if self._child is not None and self._child.poll() is None:
             if time.monotonic() > self._deadline:
                 raise RealworthyError(
-                    "The trials did not end.", hint=f"All that was said: {self._log}"
+                    "The trials did not end.", hint=f"Its whole output: {self._log}"
                 )
             return False
         if self._child is None:
@@ -187,14 +187,14 @@ class WireTrials:
             left = end - time.monotonic()
             if left <= 0 or not select.select([pipe], [], [], left)[0]:
                 raise RealworthyError(
-                    f"The stand-in robot said nothing for {_START:g} s.",
+                    f"The stand-in robot sent nothing for {_START:g} s.",
                     hint="The machine may be busy with other work; try again later.",
                 )
             more = os.read(pipe.fileno(), 4096)
             if not more:
                 raise RealworthyError(
                     f"The stand-in robot did not start: {self._read_last_word()}",
-                    hint=f"All that was said: {self._log}",
+                    hint=f"Its whole output: {self._log}",
                 )
             said += more
         return said.split()[0].decode()
@@ -223,14 +223,14 @@ class WireTrials:
 
     def _read_last_word(self) -> str:
         said = self._log.read_text(errors="replace").strip().splitlines()
-        return said[-1] if said else "it said nothing."
+        return said[-1] if said else "it wrote no message."
 
     def _list_recordings(self, turn: _Turn) -> list[tuple[Path, bool]]:
         """Each with whether the trial went to its end."""
         if not turn.report.exists():
             raise RealworthyError(
                 f"The policy was not deployed: {self._read_last_word()}",
-                hint=f"All that was said: {self._log}",
+                hint=f"Its whole output: {self._log}",
             )
         trials = json.loads(turn.report.read_text())["trials"]
         return [

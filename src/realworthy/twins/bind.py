@@ -256,7 +256,7 @@ def _check_written(
         raise BadModel(
             f"The values of {owner} make no model: a mass or an inertia is zero, or "
             "beyond all bounds.",
-            hint="Mend them under parameters; look at mass and inertia first.",
+            hint="Correct them under parameters; look at mass and inertia first.",
         )
 
 

@@ -71,7 +71,7 @@ class _Scan:
         except expat.ExpatError as error:
             raise BadModel(
                 f"MuJoCo cannot read {self._path}: it is not XML (line {error.lineno})",
-                hint="Mend the file at that line.",
+                hint="Correct the file at that line.",
             ) from None
 
     def _refuse_entity(self, name: str, *_: object) -> None:

@@ -19,7 +19,7 @@ _HINTS = {
     "opening file": "The model names a file that is not there; paths are relative to "
     "the model and its meshdir or texturedir.",
     "unknown exception": "A number in it may be too large for any memory.",
-    "A + B >= C": 'Mend its inertia, or set compiler balanceinertia="true".',
+    "A + B >= C": 'Correct its inertia, or set compiler balanceinertia="true".',
 }
 """What to try, by a part of MuJoCo's message."""
 _COPIED = ("actuators", "sensors", "equalities", "tendons", "pairs", "excludes")
@@ -81,7 +81,7 @@ def compile_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
         model = spec.compile()
     except Exception as error:  # also of kinds that C++ throws and Python cannot name
         said = _one_line(error)
-        hint = "Mend the model; realworthy show FILE checks it again."
+        hint = "Correct the model; realworthy show FILE checks it again."
         raise BadModel(
             f"MuJoCo rejects the model of twin '{name}': {said}",
             hint=next((h for part, h in _HINTS.items() if part in said), hint),
@@ -143,7 +143,7 @@ def _parse(path: Path) -> mujoco.MjSpec:
         spec = mujoco.MjSpec.from_file(str(path))
     except Exception as error:  # also of kinds that C++ throws and Python cannot name
         said = _one_line(error)
-        hint = "Mend the file; MuJoCo's message names the place."
+        hint = "Correct the file; MuJoCo's message names the place."
         raise BadModel(
             f"MuJoCo cannot read {path}: {said}",
             hint=next((h for part, h in _HINTS.items() if part in said), hint),

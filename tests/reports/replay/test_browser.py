@@ -118,7 +118,7 @@ def test_it_is_seen_moved_and_turned(browser: Browser, url: str):
     assert np.abs(watched.picture() - first).max() < 10
 
     # the robot can be hidden, and so can the twin
-    watched.press("Farthest apart")
+    watched.press("Largest distance")
     both = watched.picture()
     page.get_by_label("robot", exact=True).uncheck()
     alone = watched.picture()

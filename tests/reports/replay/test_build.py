@@ -43,9 +43,9 @@ def test_a_lost_simulation_stays_as_it_was(gap: Gap):
     replay = build_comparison({LineRole.TWIN: lost}, title="wild", worst=0)
     assert replay is not None
     _, twin = replay.motions
-    assert twin.blew_up is not None
+    assert twin.diverged_at is not None
     assert np.isfinite(twin.position).all()
-    assert any("blew up at" in words for words in replay.words)
+    assert any("diverged at" in words for words in replay.words)
     json.loads(replay.data)
 
 
@@ -109,12 +109,12 @@ def test_before_and_after_are_three_robots(gap: Gap):
     replay = build_replay(one, soften(one, 0.25))
     assert replay is not None
     roles = [motion.role for motion in replay.motions]
-    assert roles == [LineRole.REAL, LineRole.TWIN, LineRole.RIGHT]
+    assert roles == [LineRole.REAL, LineRole.TWIN, LineRole.CORRECTED]
     assert "robot, twin, corrected twin" in replay.caption
     mended = replace(one.track, position=-one.track.position)
     replay = build_replay(one, replace(one, track=mended))
     assert replay is not None
-    assert replay.motions[0].role is LineRole.MENDED
+    assert replay.motions[0].role is LineRole.CORRECTED_LOG
 
 
 def test_the_worst_row_is_found_even_if_lost(gap: Gap):
@@ -195,7 +195,7 @@ def test_a_long_episode_is_shown_to_its_end(pendulum: Twin):
 def test_a_quadruped_three_times_is_small(go2: Twin):
     track = lay_out(go2, stand(go2, 1000, with_base=True))
     one = Take(track, track.position[:1], track.velocity[:1])
-    takes = {LineRole.TWIN: one, LineRole.RIGHT: one}
+    takes = {LineRole.TWIN: one, LineRole.CORRECTED: one}
     replay = build_comparison(takes, title="walk", worst=0)
     assert replay is not None
     assert len(replay.motions) == 3

@@ -217,7 +217,7 @@ def test_a_policy_is_told_the_tasks_goals_until_somebody_drags_one(tmp_path: Pat
     assert find_goal()[0] != 0.2
     while session.verdict is None:
         session.step()
-    assert session.verdict.text == "did not get there in time after 2.0 s"
+    assert session.verdict.text == "did not reach its goal in time after 2.0 s"
 
 
 def test_it_goes_as_fast_as_the_clock_and_no_faster():

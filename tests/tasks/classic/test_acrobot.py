@@ -12,8 +12,8 @@ from realworthy.tasks.classic.acrobot import (
     AcrobotBalance,
     AcrobotSwingUp,
     acrobot_randomization,
+    read_links,
 )
-from realworthy.tasks.classic.two_links import read_links
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.failures import Failure
 from realworthy.twins import bind, load_twin

@@ -8,7 +8,7 @@ from realworthy.errors import RealworthyError
 from realworthy.tasks.classic.acrobot import AcrobotSwingUp
 from realworthy.tasks.classic.cartpole import CartpoleSwingUp
 from realworthy.tasks.classic.pendulum import PendulumSwingUp
-from realworthy.tasks.environment.cuda_graph import StaticBuffers
+from realworthy.tasks.environment.devices import StaticBuffers
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.legged.biped import BipedVelocity

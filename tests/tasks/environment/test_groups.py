@@ -10,8 +10,7 @@ from realworthy.errors import RealworthyError
 from realworthy.learning.ppo import Ppo, PpoSettings
 from realworthy.tasks.classic.pendulum import PendulumSwingUp
 from realworthy.tasks.contract import build_contract
-from realworthy.tasks.environment.environment import Purpose
-from realworthy.tasks.environment.groups import TaskGroup
+from realworthy.tasks.environment.environment import Purpose, TaskGroup
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.twins import load_twin

@@ -12,9 +12,13 @@ from realworthy.policies import check_measurable
 from realworthy.tasks.contract import build_contract, list_measured
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.failures import Failure
-from realworthy.tasks.wheels.axle import Wheels, find_wheels
+from realworthy.tasks.wheels.differential_drive import (
+    Driving,
+    Wheels,
+    find_wheels,
+    wrap,
+)
 from realworthy.tasks.wheels.drive import DriveGoal, DrivePath, DriveVelocity
-from realworthy.tasks.wheels.driving import Driving, wrap
 from realworthy.twins import Twin, load_twin
 
 TASKS = (DriveGoal, DrivePath, DriveVelocity)

@@ -97,7 +97,7 @@ _SAME = 1e-9
 
 
 def find_uncovered(validity: Validity, reality: Reality) -> Iterator[str]:
-    """What of a reality the validity does not speak of, a sentence each."""
+    """What of a reality the validity does not cover, a sentence each."""
     strange = [n for n in validity.parameters if n not in reality.twin.space]
     if strange:  # a calibrated twin may have another name, and has the same parts
         yield f"It is one of '{reality.twin.name}', which has no '{strange[0]}'."

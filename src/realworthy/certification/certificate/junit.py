@@ -120,7 +120,7 @@ def _check_names(what: str, names: list[str], owner: str) -> None:
     if twice:
         raise RealworthyError(
             f"'{owner}' has more than one {what} '{twice[0]}'.",
-            hint="CI servers tell results apart by their names alone.",
+            hint="CI servers distinguish results by their names alone.",
         )
 
 

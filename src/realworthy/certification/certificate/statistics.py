@@ -55,7 +55,7 @@ class Judgement:
         if self.verdict is not CertificateVerdict.INSUFFICIENT:
             return f"{self.verdict}: {seen}"
         if self.more is None:
-            return f"insufficient evidence: {seen}; too near the bar to tell"
+            return f"insufficient evidence: {seen}; too close to the bar to decide"
         return f"insufficient evidence: {seen}; run {self.more} more"
 
 

@@ -2,7 +2,7 @@
 
 Here live the checks of names, units, order, signs, gains, limits, delays, the
 normaliser and the examples that a policy carries (`check.py` calls the others), the
-meaning of every column of an observation (`columns.py`), and `finding.py`: one check,
+meaning of every column of an observation (`terms.py`), and `finding.py`: one check,
 its mark and its remedy.
 
 Here do not live drafts of contracts for files without one (`foreign`), nor anything

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.certification.contract.columns import list_columns
 from realworthy.certification.contract.finding import Aspect, ContractFinding, Mark
-from realworthy.certification.contract.terms import is_own
+from realworthy.certification.contract.terms import is_own, list_columns
 from realworthy.policies import Contract, Policy
 from realworthy.policies.contract import JointLimits
 from realworthy.policies.parity import TOLERANCE, is_same, measure_parity
@@ -78,7 +77,7 @@ def compare_limits(contract: Contract, task: Contract) -> Iterator[ContractFindi
             about=f"{wider[0][0].upper()}{wider[0][1:]}: {len(wider)} "
             + ("limit is wider." if len(wider) == 1 else "limits are wider."),
             remedy="It was trained to use what the robot does not have; train within"
-            " the twin's limits, or mend the twin's.",
+            " the twin's limits, or correct the twin's.",
         )
     if open_:
         yield ContractFinding(

@@ -143,7 +143,7 @@ def _check_empty(folder: Path) -> None:
         raise Unwritable(
             folder,
             "it holds something else: the same policy, suite and twin would go on.",
-            hint="Give another --output, or --overwrite to begin anew there.",
+            hint="Give another --output, or --overwrite to start again there.",
         )
 
 

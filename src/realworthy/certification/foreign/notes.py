@@ -19,7 +19,7 @@ _HISTORIES = ("observation_terms_history_length", "observation_history_lengths")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExporterNotes:
-    """Metadata of an exporter, as lists; empty where it says nothing."""
+    """Metadata of an exporter, as lists; empty where there is none."""
 
     joints: tuple[str, ...]
     stiffness: tuple[float, ...]

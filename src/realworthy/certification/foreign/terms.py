@@ -61,7 +61,7 @@ def draft_terms(
     if not notes.scales:
         draft.assumed.append("The file does not say how terms are scaled; 1 is taken.")
     if not notes.histories:
-        draft.assumed.append("The file says nothing of histories; none are taken.")
+        draft.assumed.append("The file does not mention histories; none are assumed.")
     return draft
 
 

@@ -28,7 +28,7 @@ _UNSAID = {
     "conventions": "Say {quaternion: wxyz, gyro_frame: base, gravity: down,"
     " action_feedback: raw}, or used where last actions are those after clip.",
 }
-"""Keys of which a file without metadata says nothing → what to fill in."""
+"""Keys that a file without metadata lacks → what to fill in."""
 _FROM_TASK = {
     "twin": "Say which twin it is to run on: {name: leg, reference: leg.xml}.",
     "period": "Say how many seconds lie between two actions.",

@@ -29,7 +29,7 @@ class RealTrial(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     share: Share
     uncovered: tuple[str, ...]
-    """Why the certificate does not speak of this reality; empty: it does."""
+    """Why the certificate does not cover this reality; empty: it does."""
     codes: dict[str, int]
     """Cause of failure → episodes."""
     invalid: int
@@ -106,7 +106,7 @@ class TaskAttempts:
         return "success"
 
     def play(self, reality: Reality, seed: int) -> Floats:
-        """(count,) 1 for success, 0 for failure or where physics blew up."""
+        """(count,) 1 for success, 0 for failure or where physics diverged."""
         found = play_reality(self.subject, reality, self.count, seed=seed)
         return np.where(found.invalid, 0.0, found.success).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""What a policy must stand: cells, margins, the search, the bar. A team keeps its own.
+"""What a policy must pass: cells, margins, the search, the bar. A team keeps its own.
 
 `*.suite.yaml` holds a suite; `default_suite` and `quick_suite` are ours.
 """

@@ -99,7 +99,7 @@ def calibrate_position_servos(task: CalibrationTask) -> FittedTwin:
     near = twin.with_values(start.values)
 
     def ask() -> ParameterChoice:
-        task.progress(0.25, "asking what the recordings tell")
+        task.progress(0.25, "choosing identifiable parameters")
         problem = pieces.with_space(near, names)
         return choose(problem, estimate_misfit(problem))
 

@@ -90,7 +90,7 @@ from realworthy.twins.twin import RESIDUAL_LEFT_OUT
 Floats = NDArray[np.float64]
 SHORT_OF_MINIMUM = (
     "nothing yet. The search ended short of the minimum, so that intervals and "
-    "verdicts speak of its answer, not of the recordings: fit again with "
+    "verdicts describe where it ended, not the minimum: fit again with "
     "least_squares, or with more evaluations."
 )
 """Advice where a search has not found what the recordings tell."""

@@ -125,7 +125,7 @@ def fit_from_afar(task: CalibrationTask, *, ahead: bool) -> FittedTwin:
         start = task.checkpoint.once(steps + "shared factors", StartPart, scan_shared)
 
     def ask() -> ParameterChoice:
-        task.progress(0.25, "asking what the recordings tell")
+        task.progress(0.25, "choosing identifiable parameters")
         if task.parameters:
             return ParameterChoice(names=names)
         near = task.twin.with_values(start.values)
@@ -186,7 +186,7 @@ def fit_identifiable(
         step: str, start: StartPart, without: Sequence[str] = ()
     ) -> ParameterChoice:
         def ask() -> ParameterChoice:
-            task.progress(0.25, "asking what the recordings tell")
+            task.progress(0.25, "choosing identifiable parameters")
             near = twin.with_values(start.values)
             return choose(pieces.with_space(near, names), start.misfit, without)
 

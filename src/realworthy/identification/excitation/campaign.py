@@ -121,7 +121,7 @@ def identify(
 
     With a `folder` each recording is on the disk while it is made, and stays there as
     `round_1.npz` … when this returns or raises. A number is given up when not even all
-    rounds that are left, with the best motion at hand, would tell it well enough.
+    rounds that are left, with the best motion at hand, would make it precise enough.
     `agree` is asked before each motion; None goes on without asking. `after` gets what
     is known as soon as a recording is fitted.
     """

@@ -1,8 +1,8 @@
-"""The most telling motion within the limits, for all that the belief allows.
+"""The most informative motion within the limits, over the belief.
 
-An evolution of Fourier motions. A joint's own rows tell most of its drive, so every
-generation takes each joint's motion from the candidate where that joint tells most
-(`choose_mix`), rehearses the mixture, and keeps it if it is truly better.
+An evolution of Fourier motions. A joint's own rows are most informative about its
+drive. So every generation takes each joint's motion from the candidate where that joint
+is most informative (`choose_mix`), rehearses the mixture, and keeps it if it is better.
 """
 
 import numpy as np

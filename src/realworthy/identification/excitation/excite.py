@@ -1,4 +1,4 @@
-"""`excite`: a motion that tells the numbers wanted, within limits."""
+"""`excite`: a motion that identifies the wanted parameters, within limits."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ class Excitation:
 
     @property
     def is_enough(self) -> bool:
-        """Whether one recording would tell every number as well as asked."""
+        """Whether one recording would make every parameter as precise as asked."""
         return all(one.is_met for one in self.forecasts)
 
     @property

@@ -1,6 +1,6 @@
 """How good a motion is, by the information that it gives about e.
 
-What motions would tell of e: information split by motion and by joint.
+Information is split by motion and by joint.
 
 With Gaussian noise the information is Fisher's, F = Σ_t J_tᵀ Σ⁻¹ J_t, and F⁻¹ bounds
 the covariance of any unbiased estimate (Cramér and Rao). Criteria make F large: D its
@@ -155,7 +155,7 @@ def _respond(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """How well recordings would tell one parameter; sd are in its unit."""
+    """Expected precision of one parameter; sd are in its unit."""
 
     name: str
     unit: str
@@ -200,7 +200,7 @@ _PARTNER_CORRELATION = 0.9
 def forecast(
     problem: Problem, z: Floats, wanted: Floats, *, known: Floats | None = None
 ) -> tuple[tuple[Forecast, ...], Floats]:
-    """What a fit to these recordings would tell of each parameter around (d,) z.
+    """Expected precision of each parameter by a fit around (d,) z.
 
     And the (d, d) information itself. `wanted` is (d,) in units; `known` is information
     from elsewhere. As a fit without a belief has, a wide prior keeps it finite.

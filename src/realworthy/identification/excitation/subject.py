@@ -106,7 +106,7 @@ class ExcitationSubject:
     def sample(self, count: int, *, seed: int) -> Floats:
         """(count, d) e: what is believed most likely, then draws of the belief.
 
-        A number that the belief does not speak of stays at its nominal value.
+        A parameter that the belief lacks stays at its nominal value.
         """
         belief, space = self.twin.belief, self.space
         shared = [name for name in space.names if name in belief.space]

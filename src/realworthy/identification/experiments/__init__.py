@@ -12,7 +12,6 @@ from realworthy.identification.experiments.delay import (
     measure_delay,
     record_delay,
 )
-from realworthy.identification.experiments.driving import JointBench
 from realworthy.identification.experiments.friction_curve import (
     FrictionCurve,
     FrictionCurveSettings,
@@ -25,6 +24,7 @@ from realworthy.identification.experiments.inertia import (
     measure_inertia,
     record_inertia,
 )
+from realworthy.identification.experiments.joint_commands import JointBench
 from realworthy.identification.experiments.torque_constant import (
     TorqueConstant,
     measure_torque_constant,

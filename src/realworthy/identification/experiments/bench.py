@@ -6,14 +6,6 @@ from typing import Literal
 
 from realworthy.errors import RealworthyError
 from realworthy.identification.experiments.delay import Delay, measure_delay, plan_steps
-from realworthy.identification.experiments.driving import (
-    Floats,
-    JointBench,
-    check_command,
-    check_drive,
-    drive_joint,
-    read_positions,
-)
 from realworthy.identification.experiments.friction_curve import (
     FrictionCurve,
     measure_friction_curve,
@@ -23,6 +15,14 @@ from realworthy.identification.experiments.inertia import (
     JointInertia,
     measure_inertia,
     plan_pulses,
+)
+from realworthy.identification.experiments.joint_commands import (
+    Floats,
+    JointBench,
+    check_command,
+    check_drive,
+    drive_joint,
+    read_positions,
 )
 from realworthy.identification.experiments.propose import (
     propose_delay,

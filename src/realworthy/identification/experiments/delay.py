@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import BadRecording
-from realworthy.identification.experiments.driving import (
+from realworthy.identification.experiments.joint_commands import (
     JointBench,
     drive_joint,
     get_signal,

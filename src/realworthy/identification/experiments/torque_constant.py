@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.experiments.driving import (
+from realworthy.identification.experiments.joint_commands import (
     JointBench,
     drive_joint,
     get_signal,

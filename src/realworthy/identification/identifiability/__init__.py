@@ -1,4 +1,4 @@
-"""What recordings can say of parameters, before any fit or around one.
+"""Identifiability of parameters from recordings, before any fit or around one.
 
 Here live verdicts per parameter (`check_identifiability`), and combinations that are
 identifiable where single parameters are not (`find_base`).

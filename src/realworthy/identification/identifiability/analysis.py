@@ -1,4 +1,4 @@
-"""Which numbers can these recordings tell, and which only together with others?
+"""Which parameters do recordings identify, and which only in combination?
 
 Asked before any fit: derivatives of the residuals at one e, how well each number would
 be known if noise were the only error, and directions in which nothing changes.

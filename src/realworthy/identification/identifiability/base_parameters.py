@@ -1,4 +1,4 @@
-"""What recordings tell of numbers that they do not tell one by one.
+"""Combinations of parameters that are identifiable where single ones are not.
 
 Ten inertial numbers of a link are never all told by the motion of a robot: some act
 only in sums with those of its neighbours (base parameters; Gautier and Khalil 1990). A
@@ -22,7 +22,7 @@ _MIN_EIGENVALUE_SHARE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A weighted sum of numbers that recordings tell as one."""
+    """A weighted sum of parameters that recordings identify as one."""
 
     main: str
     parts: tuple[tuple[str, float], ...]
@@ -37,14 +37,14 @@ class Combination:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BaseParameters:
-    """Combinations that recordings tell, and numbers that ride on them."""
+    """Identifiable combinations, and the parameters that each belongs to."""
 
     combinations: tuple[Combination, ...]
     """As many as there are independent facts in the recordings, about one e."""
     riding: tuple[str, ...]
     """Parameters identifiable only within those combinations."""
     silent: tuple[str, ...]
-    """Numbers that no recording tells anything of."""
+    """Parameters that no recording depends on."""
 
     @property
     def rank(self) -> int:

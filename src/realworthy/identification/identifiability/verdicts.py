@@ -1,4 +1,4 @@
-"""What recordings can tell of parameters, in figures and in words."""
+"""Identifiability of parameters from recordings, in figures and in words."""
 
 import enum
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _MIN_RESPONSE = 1e-3
 
 
 class ParameterVerdict(enum.StrEnum):
-    """What recordings can tell of one parameter."""
+    """Whether recordings identify one parameter."""
 
     IDENTIFIED = "identified"
     EFFECTIVE = "effective"
@@ -26,13 +26,13 @@ class ParameterVerdict(enum.StrEnum):
 
     @property
     def is_known(self) -> bool:
-        """Whether recordings tell its value."""
+        """Whether recordings identify its value."""
         return self in (self.IDENTIFIED, self.EFFECTIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterFinding:
-    """What recordings can tell of one parameter; sd are in its unit."""
+    """How precisely recordings identify one parameter; sd are in its unit."""
 
     name: str
     verdict: ParameterVerdict
@@ -91,7 +91,7 @@ class WeakDirection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifiability:
-    """What recordings can tell of a space, looked at around one e."""
+    """Identifiability of a space from recordings, around one e."""
 
     findings: tuple[ParameterFinding, ...]
     directions: tuple[WeakDirection, ...]

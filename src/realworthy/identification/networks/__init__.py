@@ -11,11 +11,6 @@ Here does not live running them: `actuators.network`, `residuals` and, in worlds
 `identification` may, and torch inside `train.py` alone. *Experimental.*
 """
 
-from realworthy.identification.networks.addition import (
-    ResidualAddition,
-    add_residual,
-    check_enough,
-)
 from realworthy.identification.networks.compare import (
     DriveComparison,
     Score,
@@ -26,8 +21,11 @@ from realworthy.identification.networks.compare import (
 from realworthy.identification.networks.drive import LearnedDrive, load_drive
 from realworthy.identification.networks.physical import PhysicalSettings, fit_physical
 from realworthy.identification.networks.residual import (
+    ResidualAddition,
     ResidualComparison,
     ResidualSettings,
+    add_residual,
+    check_enough,
     compare_residual,
     fit_residual,
     residual_dynamics,

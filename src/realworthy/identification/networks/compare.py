@@ -32,7 +32,7 @@ class Score:
     torque: float
     """[N·m] rms at the recorded states; says little about running freely."""
     position: float
-    """[rad] rms after running freely from many starts; infinite if it blew up."""
+    """[rad] rms after running freely from many starts; infinite if it diverged."""
     by_run: dict[str, float]
     """Run → the same for its starts alone."""
 

@@ -12,7 +12,7 @@ from realworthy.simulators.replay import Played, Replayer, Track, is_sound
 
 Floats = NDArray[np.float64]
 DIVERGED = 1e5
-"""Residual of every row of a world that blew up: large, and finite."""
+"""Residual of every row of a world that diverged: large, and finite."""
 _MAX_WORLDS = 768
 """Most worlds that are simulated at once."""
 _KEPT_SIZES = 4
@@ -132,7 +132,7 @@ class PieceBatch:
         return np.ravel((moved / self._sd[..., None]) ** 2)
 
     def evaluate(self, e: Floats, starts: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """(n, pieces · channels · rows) residuals, and which of n candidates blew up.
+        """(n, pieces · channels · rows) residuals, and which of n candidates diverged.
 
         `starts` is (n, pieces, k); with k = 0 pieces start from smoothed measurements.
         """

@@ -48,7 +48,7 @@ _ROWS_PER_RECORDING = 10.0
 _MIN_RECORDING_ERROR = 1e-6
 """[rad] error of a recording that counts as none."""
 _DIVERGED = 1e5
-"""Residual of a candidate that blew up."""
+"""Residual of a candidate that diverged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Problem(SumOfSquares):
         self.evaluation_count = 0
         """Candidates that were simulated so far."""
         self.diverged_count = 0
-        """How many of them blew up."""
+        """How many of them diverged."""
         self._arrange(self._cut(self.horizon.seconds))
 
     @property

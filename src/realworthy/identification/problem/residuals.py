@@ -19,7 +19,7 @@ class Residuals:
     values: Floats
     """(n, N) whitened: simulated minus measured, over the noise's sd."""
     diverged: NDArray[np.bool_]
-    """(n,) whether any of a candidate's worlds blew up; its residuals are large."""
+    """(n,) whether any of a candidate's worlds diverged; its residuals are large."""
 
 
 class SumOfSquares(ABC):

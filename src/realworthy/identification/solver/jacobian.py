@@ -42,7 +42,7 @@ class Jacobian:
     by_start: Floats
     """(N, k) per sd of the start of the piece that a residual belongs to."""
     lost: tuple[int, ...]
-    """Columns of `by_z` that are zero because a world blew up."""
+    """Columns of `by_z` that are zero because a world diverged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -344,9 +344,9 @@ def collect_warnings(
         )
     lost = [problem.space.names[i] for i in at.jacobian.lost]
     if lost:
-        said.append(f"Worlds blew up around the estimate: {', '.join(lost)} unknown.")
+        said.append(f"Worlds diverged around the estimate: {', '.join(lost)} unknown.")
     if diverged_count:
-        said.append(f"{diverged_count} candidates blew up and were passed over.")
+        said.append(f"{diverged_count} candidates diverged and were passed over.")
     chi2, count = at.variance, len(at.weights)
     if abs(chi2 - 1) > max(0.1, 5 * np.sqrt(2 / count)):
         size = f"{np.sqrt(chi2):.2g} times the noise (reduced χ² {chi2:.3g})"

@@ -45,7 +45,7 @@ _ROUGH_PROMISE = 1.0
 _GOOD_GAIN_RATIO = 0.3
 """Share of a promise that a good model keeps."""
 _NO_PROGRESS_SHARE, _ROUGH_PROMISE_SHARE = 1e-3, 1e-2
-"""Shares of the cost that are no progress, and nothing to speak of."""
+"""Shares of the cost below which a fall is no progress, and is negligible."""
 
 
 @dataclass(kw_only=True, slots=True)

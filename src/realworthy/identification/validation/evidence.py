@@ -2,7 +2,7 @@
 
 A model of anything predicts a robot that stands still. Where a part that is held out
 does not move, or where "it stays" or "it goes on as it goes" predicts as well as a
-twin, the recording says nothing about the twin's parameters.
+twin, the recording is no evidence about the twin's parameters.
 """
 
 from collections.abc import Sequence

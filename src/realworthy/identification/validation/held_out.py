@@ -150,7 +150,7 @@ def _stay(recording: Recording, joints: Sequence[str]) -> float:
 def replay_errors(
     twin: Twin, recordings: Sequence[Recording], joints: Sequence[str]
 ) -> list[float]:
-    """[rad or m] root mean square over rows and `joints`; inf where it blew up.
+    """[rad or m] root mean square over rows and `joints`; inf where it diverged.
 
     As `measure` has it: recorded commands from the first measured state.
     """
@@ -220,12 +220,12 @@ AHEAD = 0.5
 """[s] ahead that recordings are predicted, to fit and to judge."""
 _START_COUNT = 64
 GROWS = (
-    "Small errors of a start grow in this machine, so no replay of a whole recording "
-    f"can tell: held-out recordings were predicted {AHEAD:g} s ahead from measured "
-    "states."
+    "Small errors of the initial state grow exponentially here, so that replays of "
+    "whole recordings diverge for any parameters: held-out recordings were predicted "
+    f"{AHEAD:g} s ahead from measured states."
 )
 ADDS_UP = (
-    "The twin lacks something that whole replays add up: it was fitted to predictions "
+    "What the twin lacks accumulates over whole replays: it was fitted to predictions "
     f"{AHEAD:g} s ahead from measured states, and judged by such."
 )
 
@@ -278,7 +278,7 @@ def predict_each(
     twin: Twin, recording: Recording, joints: Sequence[str], *, count: int
 ) -> NDArray[np.float64]:
     """(starts,) squared errors [rad² or m²] `AHEAD` after up to `count` measured
-    states, means over joints; inf where the simulation blew up."""
+    states, means over joints; inf where the simulation diverged."""
     track = lay_out(twin, recording)
     states = estimate_states(track, estimate_noise(recording, track.joints))
     rows = _count_rows_ahead(recording, track)

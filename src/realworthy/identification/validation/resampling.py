@@ -161,7 +161,7 @@ def bootstrap(
 
     Experiments are drawn where there are four or more, else pieces of them; `Problem`
     makes pieces with `horizon`. The spread also holds where noise is not white and the
-    twin is not quite right; it says nothing of motions that were never recorded.
+    twin is not quite right; it does not cover motions that were never recorded.
     """
     units = _find_units(problem)
     draw = np.random.default_rng(seed)

@@ -91,9 +91,9 @@ class Selection:
         lines.append(f"Chosen: {self.chosen.name}, {why}.")
         if len(self.undecided) > 1:
             lines.append(
-                f"These recordings cannot choose among {', '.join(self.undecided)}. "
-                "Slow reversals tell Stribeck friction, several loads tell load "
-                "friction."
+                f"These recordings do not distinguish {', '.join(self.undecided)}. "
+                "Slow reversals identify Stribeck friction, several loads identify "
+                "load friction."
             )
         return "\n".join(lines)
 

@@ -4,9 +4,13 @@ Each prints itself as text and, in a page, as `<data value="…">`, whose value 
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import mujoco
 from markupsafe import Markup, escape
+
+from realworthy.gap import Gap, RecordingGap
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SPACE = "\u00a0"
@@ -168,3 +172,29 @@ class Tile:
     value: Cell
     note: str | Span = ""
     """Its interval, its count, or what it means."""
+
+
+_JOINT, _SLIDE = mujoco.mjtObj.mjOBJ_JOINT, mujoco.mjtJoint.mjJNT_SLIDE
+_OF_TORQUE = {"rad": "N·m", "m": "N"}
+
+
+def find_units(gap: Gap | RecordingGap) -> dict[str, str]:
+    """Joint → `rad`, or `m` for a slide."""
+    units: dict[str, str] = {}
+    for one in gap.recordings if isinstance(gap, Gap) else (gap,):
+        bound = one.track.bound
+        for joint in one.track.joints:
+            kind = bound.model.jnt_type[bound.compiled.id(_JOINT, joint)]
+            units[joint] = "m" if kind == _SLIDE else "rad"
+    return units
+
+
+def join_units(units: Iterable[str]) -> str:
+    """The unit of a figure over several joints: `rad`, `m`, or `rad or m`."""
+    found = set(units)
+    return " or ".join(unit for unit in _OF_TORQUE if unit in found)
+
+
+def to_torque_unit(unit: str) -> str:
+    """Of a joint whose position has this unit."""
+    return _OF_TORQUE[unit]

@@ -5,7 +5,7 @@ page paints it, so that light, dark and paper need one figure.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.gap import Gap
-from realworthy.reports.elements.units import find_units, join_units
+from realworthy.reports.elements.numbers import find_units, join_units
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -30,9 +30,9 @@ class LineRole(StrEnum):
 
     REAL = "real"
     TWIN = "twin"
-    RIGHT = "right"
+    CORRECTED = "right"
     """The twin with every cause corrected."""
-    MENDED = "mended"
+    CORRECTED_LOG = "mended"
     """The robot, after its log was corrected."""
     NOISE = "noise"
 
@@ -40,11 +40,22 @@ class LineRole(StrEnum):
 LABELS = {
     LineRole.REAL: "robot",
     LineRole.TWIN: "twin",
-    LineRole.RIGHT: "corrected twin",
-    LineRole.MENDED: "robot, corrected log",
+    LineRole.CORRECTED: "corrected twin",
+    LineRole.CORRECTED_LOG: "robot, corrected log",
     LineRole.NOISE: "noise floor",
 }
-DASHES = {LineRole.RIGHT: "dash", LineRole.MENDED: "dot", LineRole.NOISE: "dot"}
+NOMINAL_LABELS = LABELS | {
+    LineRole.TWIN: "nominal model",
+    LineRole.CORRECTED: "calibrated twin",
+}
+"""Where the first twin is the one before any calibration, and the other is calibrated.
+"""
+CALIBRATED_LABELS = LABELS | {LineRole.CORRECTED: "calibrated twin"}
+DASHES = {
+    LineRole.CORRECTED: "dash",
+    LineRole.CORRECTED_LOG: "dot",
+    LineRole.NOISE: "dot",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +68,20 @@ class Plot:
     """JSON of a plotly figure, fit to stand in a <script>."""
     height: int
     """[px]"""
-    roles: tuple[LineRole, ...]
-
-    @property
-    def labels(self) -> dict[LineRole, str]:
-        return {role: LABELS[role] for role in self.roles}
+    labels: Mapping[LineRole, str]
+    """What each line is called."""
 
 
-def draw_horizons(gap: Gap, after: Gap | None = None) -> Plot:
+def draw_horizons(
+    gap: Gap, after: Gap | None = None, labels: Mapping[LineRole, str] = LABELS
+) -> Plot:
     """Error of predictions against seconds ahead, with what noise alone gives."""
     from plotly.graph_objects import Figure
 
     unit = join_units(find_units(gap).values())
     curves = {LineRole.TWIN: gap.horizons}
     if after is not None:
-        curves[LineRole.RIGHT] = after.horizons
+        curves[LineRole.CORRECTED] = after.horizons
     curves[LineRole.NOISE] = gap.horizon_floor
     figure = Figure()
     sizes: list[float] = []
@@ -82,7 +92,7 @@ def draw_horizons(gap: Gap, after: Gap | None = None) -> Plot:
             x=list(known),
             y=list(known.values()),
             mode="lines+markers",
-            name=LABELS[role],
+            name=labels[role],
             meta=role.value,
             line={"dash": DASHES.get(role, "solid"), "width": 2},
             fill="tozeroy" if role is LineRole.NOISE else "none",
@@ -95,25 +105,27 @@ def draw_horizons(gap: Gap, after: Gap | None = None) -> Plot:
         tickvals=ticks,
         ticktext=[f"{tick:g}" for tick in ticks],
     )
-    labels = {tick: f"{tick:.3g}" for tick in _choose_ticks(sizes)}
+    ticked = {tick: f"{tick:.3g}" for tick in _choose_ticks(sizes)}
     figure.update_yaxes(
         type="log",
         title=f"error [{unit}]",
-        tickvals=list(labels),
-        ticktext=list(labels.values()),
+        tickvals=list(ticked),
+        ticktext=list(ticked.values()),
     )
     figure.update_layout(height=320, margin={"t": 8, "b": 48, "l": 64, "r": 8})
     return Plot(
         title="Error against horizon",
-        caption="Prediction from measured states: error against how far ahead. Where "
-        "a line lies on the noise, nothing is left to explain.",
+        caption="Error of predictions from measured states, against seconds ahead. "
+        "On the noise floor, sensor noise alone explains it.",
         figure=to_json(figure),
         height=320,
-        roles=tuple(curves),
+        labels={role: labels[role] for role in curves},
     )
 
 
-def draw_joints(gap: Gap, after: Gap | None = None) -> Plot:
+def draw_joints(
+    gap: Gap, after: Gap | None = None, labels: Mapping[LineRole, str] = LABELS
+) -> Plot:
     """Replay error of every joint as bars, with the noise of its sensor."""
     from plotly.graph_objects import Figure
 
@@ -121,14 +133,14 @@ def draw_joints(gap: Gap, after: Gap | None = None) -> Plot:
     names = [escape(f"{joint} [{units[joint]}]") for joint in per_joint]
     bars = {LineRole.TWIN: per_joint}
     if after is not None:
-        bars[LineRole.RIGHT] = after.replay.per_joint
+        bars[LineRole.CORRECTED] = after.replay.per_joint
     figure = Figure()
     for role, sizes in bars.items():
         figure.add_bar(
             x=[_to_finite(sizes.get(joint)) for joint in per_joint],
             y=names,
             orientation="h",
-            name=LABELS[role],
+            name=labels[role],
             meta=role.value,
             hovertemplate="%{x:.3g}",
         )
@@ -136,7 +148,7 @@ def draw_joints(gap: Gap, after: Gap | None = None) -> Plot:
         x=[gap.noise_floor[joint] for joint in per_joint],
         y=names,
         mode="markers",
-        name=LABELS[LineRole.NOISE],
+        name=labels[LineRole.NOISE],
         meta=LineRole.NOISE.value,
         marker={"symbol": "line-ns-open", "size": 18, "line": {"width": 3}},
         hovertemplate="%{x:.3g}",
@@ -154,7 +166,7 @@ def draw_joints(gap: Gap, after: Gap | None = None) -> Plot:
         "beside the noise of its sensor.",
         figure=to_json(figure),
         height=height,
-        roles=(*bars, LineRole.NOISE),
+        labels={role: labels[role] for role in (*bars, LineRole.NOISE)},
     )
 
 

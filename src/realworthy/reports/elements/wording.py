@@ -77,7 +77,7 @@ _FAILURES = {
     "object_dropped": "It dropped the object",
     "grasp_missed": "It missed the grasp",
     "wrong_contact": "It had a forbidden contact",
-    "no_progress": "It missed its goal in time",
+    "no_progress": "It did not reach its goal in time",
     "oscillation": "It swung faster than 8 Hz",
     "out_of_workspace": "It left its workspace",
     "watchdog": "It was stopped by a watchdog",

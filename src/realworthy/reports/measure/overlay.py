@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.gap import RecordingGap
-from realworthy.reports.elements.numbers import Amount
+from realworthy.reports.elements.numbers import Amount, find_units
 from realworthy.reports.elements.plots import (
     DASHES,
     EDGES,
@@ -18,18 +18,17 @@ from realworthy.reports.elements.plots import (
     thin,
     to_json,
 )
-from realworthy.reports.elements.units import find_units
 
 Floats = NDArray[np.float64]
 Lines = Mapping[LineRole, tuple[Floats, Floats]]
 """Role → time [s] and position."""
 _AWAY = 1.0
 """Spans of the measured signal that a simulated one may leave it by, and still show."""
-_LONG, _CLOSE = 16.0, 8.0
+_MAX_WHOLE_S, _STRETCH_S = 16.0, 8.0
 """[s] from which a recording is also shown close up, and how much of it."""
 _ROW_HEIGHT, _ONLY_HEIGHT = 132, 220
 """[px] of a joint among several, and of a single one."""
-_WIDTHS = {LineRole.REAL: 2.6, LineRole.MENDED: 2.0}
+_WIDTHS = {LineRole.REAL: 2.6, LineRole.CORRECTED_LOG: 2.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +49,17 @@ def find_stretches(one: RecordingGap) -> tuple[Stretch, ...]:
     """
     time = one.track.time
     whole = Stretch("The whole recording", float(time[0]), float(time[-1]))
-    if whole.end - whole.start < _LONG:
+    if whole.end - whole.start < _MAX_WHOLE_S:
         return (whole,)
     spans = np.maximum(np.ptp(one.track.position, axis=0), 1e-9)
     off = np.nan_to_num(np.abs(one.simulated - one.track.position) / spans, nan=1.0)
     total = np.concatenate([[0.0], np.cumsum(np.minimum(off, 1.0).sum(axis=1))])
-    width = max(1, round(_CLOSE / (time[-1] - time[0]) * (len(time) - 1)))
+    width = max(1, round(_STRETCH_S / (time[-1] - time[0]) * (len(time) - 1)))
     sums = total[width:] - total[:-width]
     first = int(np.argmax(sums >= 0.9 * sums.max()))
-    start = float(max(time[first] - 0.2 * _CLOSE, time[0]))
+    start = float(max(time[first] - 0.2 * _STRETCH_S, time[0]))
     told = f"From {Amount(start, 's')}, where the error is large"
-    return Stretch(told, start, start + _CLOSE), whole
+    return Stretch(told, start, start + _STRETCH_S), whole
 
 
 def draw_overlay(
@@ -69,6 +68,7 @@ def draw_overlay(
     after: RecordingGap | None = None,
     *,
     point_count: int = 600,
+    labels: Mapping[LineRole, str] = LABELS,
 ) -> Plot:
     """Positions over time, robot and twin, one row per joint of the recording."""
     from plotly.graph_objects import Scatter
@@ -95,7 +95,7 @@ def draw_overlay(
                 x=time[kept].astype(np.float32),
                 y=shown.astype(np.float32),
                 mode="lines",
-                name=LABELS[role],
+                name=labels[role],
                 meta=role.value,
                 line={
                     "width": _WIDTHS.get(role, 1.4),
@@ -109,13 +109,14 @@ def draw_overlay(
     figure.update_xaxes(range=[stretch.start, stretch.end])
     figure.update_xaxes(title="time [s]", row=len(joints), col=1)
     figure.update_layout(height=height, margin={"t": 24, "b": 40, "l": 48, "r": 8})
-    told = ", ".join(LABELS[role] for role in LineRole if role in seen)
+    drawn = {role: labels[role] for role in LineRole if role in seen}
     return Plot(
         title=stretch.title,
-        caption=f"{stretch.title}: positions of {told}. One row per joint.",
+        caption=f"{stretch.title}: positions of {', '.join(drawn.values())}. One row "
+        "per joint.",
         figure=to_json(figure),
         height=height,
-        roles=tuple(role for role in LineRole if role in seen),
+        labels=drawn,
     )
 
 
@@ -128,10 +129,10 @@ def _gather_lines(
     lines = {LineRole.REAL: (time, real), LineRole.TWIN: (time, one.simulated[:, i])}
     if after is not None and joint in after.track.joints:
         k = after.track.joints.index(joint)
-        mended, clock = after.track.position[:, k], after.track.time
-        if not _is_same(time, real, clock, mended):
-            lines[LineRole.MENDED] = (clock, mended)
-        lines[LineRole.RIGHT] = (clock, after.simulated[:, k])
+        corrected, clock = after.track.position[:, k], after.track.time
+        if not _is_same(time, real, clock, corrected):
+            lines[LineRole.CORRECTED_LOG] = (clock, corrected)
+        lines[LineRole.CORRECTED] = (clock, after.simulated[:, k])
     return {role: _cut(*line, stretch) for role, line in lines.items()}
 
 
@@ -140,16 +141,20 @@ def _cut(time: Floats, values: Floats, stretch: Stretch) -> tuple[Floats, Floats
     return time[is_in], values[is_in]
 
 
-def _is_same(time: Floats, real: Floats, clock: Floats, mended: Floats) -> bool:
+def _is_same(time: Floats, real: Floats, clock: Floats, corrected: Floats) -> bool:
     """Whether putting the log right left this signal as it was, to the eye."""
-    moved = np.interp(time, clock, mended) - real
+    moved = np.interp(time, clock, corrected) - real
     return float(np.abs(moved).max()) <= 0.005 * max(float(np.ptp(real)), 1e-9)
 
 
 def _find_range(lines: Lines) -> tuple[float, float]:
     """Where an axis begins and ends: all that was measured, and what stays near it."""
     measured = np.concatenate(
-        [lines[role][1] for role in (LineRole.REAL, LineRole.MENDED) if role in lines]
+        [
+            lines[role][1]
+            for role in (LineRole.REAL, LineRole.CORRECTED_LOG)
+            if role in lines
+        ]
     )
     low, high = float(measured.min()), float(measured.max())
     reach = _AWAY * max(high - low, 1e-6)

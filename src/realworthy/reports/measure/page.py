@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from realworthy.gap import Gap
-from realworthy.reports.elements.numbers import Amount
+from realworthy.reports.elements.numbers import Amount, find_units, join_units
 from realworthy.reports.elements.page import Page, Tone, write_page
-from realworthy.reports.elements.units import find_units, join_units
 from realworthy.reports.measure.view import GapView, compute_noise
 
 _MAX_ERROR_OVER_NOISE = 1000.0
@@ -52,7 +51,7 @@ def gather_warnings(gap: Gap) -> tuple[str, ...]:
     blown = [one.name for one in gap.recordings if one.replay.diverged]
     if blown:
         warnings.append(
-            f"The simulation blew up while replaying {', '.join(blown)}: replay "
+            f"The simulation diverged while replaying {', '.join(blown)}: replay "
             "errors are not finite. Look for a wrong unit or sign, or shorten the "
             "twin's time step."
         )
@@ -60,12 +59,13 @@ def gather_warnings(gap: Gap) -> tuple[str, ...]:
         if one.transition.diverged:
             warnings.append(
                 f"{one.name}: {one.transition.diverged} of "
-                f"{one.transition.start_count} predictions blew up and are left out."
+                f"{one.transition.start_count} predictions diverged and are left out."
             )
         if one.track.hangs:
             warnings.append(
-                f"{one.name}: the motion of the base was not recorded; it hangs still "
-                "above the floor, which says little of a robot that walks."
+                f"{one.name}: the motion of the base was not recorded; it is held "
+                "still above the floor, so that this error means little for a "
+                "walking robot."
             )
     return tuple(warnings)
 
@@ -75,7 +75,7 @@ def _summarise(gap: Gap) -> str:
     noise, error = compute_noise(gap), gap.replay.position_rmse
     if not math.isfinite(error):
         return (
-            f"Replayed from the first measured pose, {gap.twin} blows up, so that "
+            f"Replayed from the first measured pose, {gap.twin} diverges, so that "
             "there is no error to state."
         )
     told = (
@@ -89,7 +89,7 @@ def _summarise(gap: Gap) -> str:
 
 def _choose_verdict(gap: Gap) -> str:
     if not math.isfinite(gap.replay.position_rmse):
-        return "The simulation blew up"
+        return "The simulation diverged"
     return "At the noise floor" if _is_at_floor(gap) else "There is a gap"
 
 

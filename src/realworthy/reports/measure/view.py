@@ -1,8 +1,9 @@
 """Tables and plots of a gap, alone or beside the gap that fixes leave."""
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -10,9 +11,22 @@ import numpy as np
 from realworthy.gap import Gap, RecordingGap, RepeatGap, measure_repeats
 from realworthy.gap.intervals import compute_mean_bootstrap
 from realworthy.gap.measure import is_finger
-from realworthy.reports.elements.numbers import Amount, PageTable, Span, Tile
-from realworthy.reports.elements.plots import Plot, draw_horizons, draw_joints
-from realworthy.reports.elements.units import find_units, join_units, to_torque_unit
+from realworthy.reports.elements.numbers import (
+    Amount,
+    PageTable,
+    Span,
+    Tile,
+    find_units,
+    join_units,
+    to_torque_unit,
+)
+from realworthy.reports.elements.plots import (
+    LABELS,
+    LineRole,
+    Plot,
+    draw_horizons,
+    draw_joints,
+)
 from realworthy.reports.elements.wording import (
     describe_effects,
     describe_horizons,
@@ -23,8 +37,8 @@ from realworthy.reports.replay import Replay, build_replay
 
 _OVERLAY_COUNT, _ROW_COUNT = 4, 96
 """Recordings drawn at most, and their joints in all: a page must stay small."""
-_POINT_COUNT, _FEWEST, _MOST = 60_000, 120, 700
-"""Points of a page in all, and of one line."""
+_PAGE_POINT_COUNT, _MIN_LINE_POINTS, _MAX_LINE_POINTS = 60_000, 120, 700
+"""Points of a page in all, at least and at most of one line: pages stay below 5 MB."""
 _MIN_RECORDINGS_FOR_INTERVAL = 5
 """Recordings from which their mean is given an interval; from four, t at 95 % is 3.2
 and the interval says little."""
@@ -36,6 +50,15 @@ class GapView:
 
     gap: Gap
     after: Gap | None = None
+    labels: Mapping[LineRole, str] = field(default_factory=lambda: LABELS)
+    """What the two twins are called."""
+
+    @property
+    def after_column(self) -> str:
+        """Head of the columns of the second gap."""
+        if self.labels is LABELS:
+            return "causes corrected"
+        return self.labels[LineRole.CORRECTED]
 
     @cached_property
     def unit(self) -> str:
@@ -87,9 +110,12 @@ class GapView:
         drawn = [(one, afters.get(id(one)), find_stretches(one)) for one in self.shown]
         kinds = 2 if self.after is None else 4
         lines = sum(kinds * len(one.track.joints) * len(s) for one, _, s in drawn)
-        count = int(np.clip(_POINT_COUNT // lines, _FEWEST, _MOST))
+        count = int(
+            np.clip(_PAGE_POINT_COUNT // lines, _MIN_LINE_POINTS, _MAX_LINE_POINTS)
+        )
+        draw = partial(draw_overlay, labels=self.labels)
         return tuple(
-            (one, tuple(draw_overlay(one, s, after, point_count=count) for s in parts))
+            (one, tuple(draw(one, s, after, point_count=count) for s in parts))
             for one, after, parts in drawn
         )
 
@@ -97,21 +123,22 @@ class GapView:
     def replay(self) -> Replay | None:
         """The worst recording in three dimensions; None where there is no shape."""
         worst = self.shown[0]
-        return build_replay(worst, _pair(self.gap, self.after).get(id(worst)))
+        after = _pair(self.gap, self.after).get(id(worst))
+        return build_replay(worst, after, self.labels)
 
     @cached_property
     def horizons(self) -> Plot:
-        return draw_horizons(self.gap, self.after)
+        return draw_horizons(self.gap, self.after, self.labels)
 
     @cached_property
     def joints(self) -> Plot:
-        return draw_joints(self.gap, self.after)
+        return draw_joints(self.gap, self.after, self.labels)
 
     @cached_property
     def horizon_table(self) -> PageTable:
         after = {} if self.after is None else self.after.horizons
-        columns = ["seconds ahead", "twin", "noise floor"]
-        columns += ["causes corrected"] if after else []
+        columns = ["seconds ahead", self.labels[LineRole.TWIN], "noise floor"]
+        columns += [self.after_column] if after else []
         rows = []
         for seconds, error in self.gap.horizons.items():
             values = [error, self.gap.horizon_floor[seconds]]
@@ -129,7 +156,7 @@ class GapView:
         gap, units = self.gap, find_units(self.gap)
         after = {} if self.after is None else self.after.replay.per_joint
         columns = ["joint", "error", "noise", "torque residual", "noise floor"]
-        columns += ["error, causes corrected"] if after else []
+        columns += [f"error, {self.after_column}"] if after else []
         rows = []
         for joint, error in gap.replay.per_joint.items():
             unit, torque = units[joint], to_torque_unit(units[joint])
@@ -155,7 +182,7 @@ class GapView:
     def recording_table(self) -> PageTable:
         afters = _pair(self.gap, self.after)
         columns = ["recording", "error", "length", "rate", "rows"]
-        columns += ["error, causes corrected"] if self.after else []
+        columns += [f"error, {self.after_column}"] if self.after else []
         rows = []
         for one in self.gap.recordings:
             recording, unit = one.track.recording, join_units(find_units(one).values())
@@ -166,8 +193,8 @@ class GapView:
                 Amount(len(one.track.rows)),
             ]
             if self.after:
-                mended = afters.get(id(one))
-                rest = None if mended is None else mended.replay.position_rmse
+                corrected = afters.get(id(one))
+                rest = None if corrected is None else corrected.replay.position_rmse
                 cells.append(Amount(rest, unit))
             rows.append((one.name, *cells))
         return PageTable(

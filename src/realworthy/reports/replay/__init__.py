@@ -2,8 +2,8 @@
 
 Here live what is seen of a robot as triangles (`shapes.py`, `meshes.py`), where its
 bodies are in each frame (`motion.py`), both together with what they show in words
-(`replay.py`), how they are made of recordings (`build.py`), and their JSON
-(`encode.py`), which `templates/replay.js` draws with WebGL. `build_replay` takes
+(`replay.py`), and how they are made of recordings (`build.py`).
+`templates/replay.js` draws their JSON with WebGL. `build_replay` takes
 measured gaps, `build_episode` a single recording. A viewer that simulates as one looks
 is `view/`.
 """

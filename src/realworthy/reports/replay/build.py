@@ -33,25 +33,34 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 FRAME_RATE = 25.0
 """[1/s] at most; the page draws between frames."""
-_LONGEST, _SLOWEST = 20.0, 12.5
+_MAX_SHOWN_S, _MIN_FRAME_RATE = 20.0, 12.5
 """[s] that are shown at most, and frames per second below which less is shown."""
 _POSE_COUNT = 11_000
 """Poses of bodies in all: a page must stay small."""
 
 
-def build_replay(one: RecordingGap, after: RecordingGap | None = None) -> Replay | None:
-    """The robot and its replay, beside the one of a mended twin; None: nothing to see.
+def build_replay(
+    one: RecordingGap,
+    after: RecordingGap | None = None,
+    labels: Mapping[LineRole, str] = LABELS,
+) -> Replay | None:
+    """The robot and its replay, beside that of a corrected twin; None: nothing to see.
 
     A recording that is long is shown where its replay is farthest off.
     """
     takes = {LineRole.TWIN: _take(one)} | (
-        {LineRole.RIGHT: _take(after)} if after else {}
+        {LineRole.CORRECTED: _take(after)} if after else {}
     )
-    return build_comparison(takes, title=one.name, worst=find_worst(after or one))
+    worst = find_worst(after or one)
+    return build_comparison(takes, title=one.name, worst=worst, labels=labels)
 
 
 def build_comparison(
-    takes: Mapping[LineRole, Take], *, title: str, worst: int
+    takes: Mapping[LineRole, Take],
+    *,
+    title: str,
+    worst: int,
+    labels: Mapping[LineRole, str] = LABELS,
 ) -> Replay | None:
     """The robot of the last take, and the replay of each; None: nothing to see.
 
@@ -67,8 +76,8 @@ def build_comparison(
         return None
     rows = choose_rows(last.time, worst, len(bodies) * (1 + len(takes)))
     real = find_poses(model, read_measured(last, rows), bodies)
-    seen = LineRole.REAL if _is_same(first, last) else LineRole.MENDED
-    motions = [_build_motion(seen, *real)]
+    seen = LineRole.REAL if _is_same(first, last) else LineRole.CORRECTED_LOG
+    motions = [_build_motion(seen, *real, label=labels[seen])]
     for role, take in takes.items():
         own = take.track.bound.model
         near = np.searchsorted(take.track.time, last.time[rows] - 1e-6)
@@ -76,7 +85,9 @@ def build_comparison(
         qpos, sound = replay_from_start(take, near)
         poses = find_poses(own, qpos, match_bodies(model, own, bodies))
         lost = float(take.track.time[near[sound]]) if sound < len(near) else None
-        motions.append(_build_motion(role, *poses, blew_up=lost))
+        motions.append(
+            _build_motion(role, *poses, label=labels[role], diverged_at=lost)
+        )
     remarks = _gather_remarks(last, rows, "where the error is largest")
     return _build(last, title, rows, shapes, motions, remarks)
 
@@ -117,7 +128,7 @@ def choose_rows(time: Floats, worst: int, body_count: int) -> Rows:
     Of a long recording those around row `worst`; `body_count` bodies need poses.
     """
     count = max(2, _POSE_COUNT // body_count)
-    span = min(float(time[-1] - time[0]), _LONGEST, count / _SLOWEST)
+    span = min(float(time[-1] - time[0]), _MAX_SHOWN_S, count / _MIN_FRAME_RATE)
     latest = max(float(time[-1]) - span, float(time[0]))
     start = min(max(float(time[worst]) - span / 2, float(time[0])), latest)
     step = max(1 / FRAME_RATE, span / (count - 1))
@@ -138,14 +149,14 @@ def _build_motion(
     quaternion: Floats,
     *,
     label: str = "",
-    blew_up: float | None = None,
+    diverged_at: float | None = None,
 ) -> DrawnMotion:
     return DrawnMotion(
         role=role,
         label=label or LABELS[role],
         position=position,
         quaternion=quaternion,
-        blew_up=blew_up,
+        diverged_at=diverged_at,
     )
 
 

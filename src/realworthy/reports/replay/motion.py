@@ -29,7 +29,7 @@ class DrawnMotion:
     """(frames, bodies, 3) in the world [m]."""
     quaternion: Floats
     """(frames, bodies, 4) w-x-y-z."""
-    blew_up: float | None = None
+    diverged_at: float | None = None
     """[s] when the simulation was lost; it is shown as it was before."""
 
 
@@ -63,7 +63,7 @@ def read_measured(track: Track, rows: Rows) -> Floats:
 def replay_from_start(take: Take, rows: Rows) -> tuple[Floats, int]:
     """(frames, nq) the twin under the same commands, and how many frames are sound.
 
-    Frames after the simulation blew up repeat the last sound one.
+    Frames after the simulation diverged repeat the last sound one.
     """
     track = take.track
     player = Replayer(track, 1, thread_count=1)

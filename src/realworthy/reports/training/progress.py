@@ -88,7 +88,7 @@ _VERDICTS: dict[Tone, str] = {
     "good": "Succeeds reliably",
     "attention": "Succeeds, but not reliably",
     "bad": "Fails too often",
-    "open": "Too few episodes to tell",
+    "open": "Too few episodes to decide",
 }
 _ENDS = {
     "minutes": "stopped by its time limit",

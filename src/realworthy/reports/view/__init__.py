@@ -3,9 +3,9 @@
 `show.py` serves the page and keeps time; `session.py` is what happens behind it and
 needs no browser. A `Play` is one thing to watch: a policy or held commands
 (`policy_play.py`), a task that judges what it sees (`task_play.py`), a recording beside
-its replay (`replay_play.py`). `knobs.py` chooses which numbers of e get a slider;
-`stage.py`, `panel.py`, `sliders.py` and `plots.py` draw. viser and mjviser are imported
-here and nowhere else.
+its replay (`replay_play.py`). `slider_ranges.py` chooses which parameters get a slider,
+and its ends; `stage.py`, `panel.py`, `sliders.py` and `plots.py` draw. viser and
+mjviser are imported here and nowhere else.
 """
 
 from realworthy.reports.view.session import Session, build_session

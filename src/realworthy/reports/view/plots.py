@@ -7,7 +7,7 @@ import viser
 from numpy.typing import NDArray
 from viser import uplot
 
-from realworthy.reports.elements.units import to_torque_unit
+from realworthy.reports.elements.numbers import to_torque_unit
 from realworthy.reports.view.play import Play, Reading
 from realworthy.reports.view.session import WINDOW
 

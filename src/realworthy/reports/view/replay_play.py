@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
-from realworthy.reports.elements.units import join_units
+from realworthy.reports.elements.numbers import join_units
 from realworthy.reports.view.play import EpisodeVerdict, Play, Reading, read_world
 from realworthy.reports.view.world import Poses, World
 from realworthy.simulators import MujocoCpu

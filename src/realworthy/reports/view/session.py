@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from realworthy.policies import Policy, load_policy
 from realworthy.recordings import Recording
-from realworthy.reports.view.knobs import Knobs, choose_knobs
 from realworthy.reports.view.play import EpisodeVerdict, Play, Reading
 from realworthy.reports.view.policy_play import HoldPlay, PolicyPlay
 from realworthy.reports.view.replay_play import ReplayPlay
+from realworthy.reports.view.slider_ranges import SliderRanges, choose_slider_ranges
 from realworthy.twins import Twin
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Session:
     Others say what they want through `ask`, which is done before the next step.
     """
 
-    def __init__(self, twin: Twin, plays: Sequence[Play], knobs: Knobs) -> None:
+    def __init__(self, twin: Twin, plays: Sequence[Play], knobs: SliderRanges) -> None:
         self.twin, self.plays, self.knobs = twin, tuple(plays), knobs
         self.play = self.plays[0]
         self.values: dict[str, float] = {}
@@ -206,7 +206,7 @@ def build_session(
     definition = _find_task(twin, policy, task)
     if definition is not None:
         twin = _fit(twin, policy, definition)
-    knobs = choose_knobs(twin)
+    knobs = choose_slider_ranges(twin)
     plays: list[Play] = []
     if policy is not None or definition is not None:
         is_asked = task is not None
@@ -260,7 +260,7 @@ def _fit(twin: Twin, policy: Policy | None, task: "TaskDefinition") -> Twin:
 
 def _build_acting(
     twin: Twin,
-    knobs: Knobs,
+    knobs: SliderRanges,
     policy: Policy | None,
     task: "TaskDefinition | None",
     *,
@@ -284,7 +284,7 @@ def _build_acting(
 
 def _build_judged(
     twin: Twin,
-    knobs: Knobs,
+    knobs: SliderRanges,
     policy: Policy | None,
     task: "TaskDefinition",
     *,

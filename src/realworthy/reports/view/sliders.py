@@ -6,8 +6,8 @@ from itertools import count
 import viser
 
 from realworthy.reports.elements.numbers import to_digits
-from realworthy.reports.view.knobs import Knob
 from realworthy.reports.view.session import Session
+from realworthy.reports.view.slider_ranges import SliderRange
 from realworthy.twins.space import ALL
 
 
@@ -50,7 +50,7 @@ class Sliders:
         def _(_: object) -> None:
             self._session.ask(lambda: self._widen(beyond.value))
 
-    def _add_slider(self, knob: Knob) -> None:
+    def _add_slider(self, knob: SliderRange) -> None:
         slider = self._gui.add_slider(
             knob.label,
             min=knob.lower,
@@ -109,7 +109,7 @@ class Sliders:
         self._session.draw(next(self._seeds))
         self._show_values()
 
-    def _find(self, name: str) -> Knob:
+    def _find(self, name: str) -> SliderRange:
         knob = self._session.knobs[name]
         return knob.widened() if self._is_wide else knob
 
@@ -129,13 +129,15 @@ class Sliders:
         self._show_values()
 
 
-def _hint(knob: Knob) -> str:
+def _hint(knob: SliderRange) -> str:
     unit = "" if knob.parameter.unit == "1" else f" {knob.parameter.unit}"
     ends = f"{to_digits(knob.lower)} … {to_digits(knob.upper)}"
     return f"{knob.name}: nominal {to_digits(knob.nominal)}{unit}, slider {ends}"
 
 
-def _set_range(slider: viser.GuiSliderHandle[float], knob: Knob, value: float) -> None:
+def _set_range(
+    slider: viser.GuiSliderHandle[float], knob: SliderRange, value: float
+) -> None:
     slider.min, slider.max = knob.lower, knob.upper
     slider.step = knob.step
     slider.hint = _hint(knob)

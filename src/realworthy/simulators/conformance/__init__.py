@@ -21,7 +21,12 @@ from realworthy.simulators.conformance.check import (
     ConformanceReport,
     check_simulator,
 )
-from realworthy.simulators.conformance.ours import OURS, build_cpu, build_gpu, main
+from realworthy.simulators.conformance.our_simulators import (
+    OURS,
+    build_cpu,
+    build_gpu,
+    main,
+)
 
 __all__ = [
     "CHECKS",

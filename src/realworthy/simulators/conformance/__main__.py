@@ -2,6 +2,6 @@
 
 import sys
 
-from realworthy.simulators.conformance.ours import main
+from realworthy.simulators.conformance.our_simulators import main
 
 sys.exit(main(sys.argv[1:]))

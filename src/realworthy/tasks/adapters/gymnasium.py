@@ -59,7 +59,7 @@ class GymnasiumWorlds(VectorEnv[Arrays, NDArray[np.float32], NDArray[Any]]):
         super().reset(seed=seed)
         if options and "reset_mask" in options:
             raise RealworthyError(
-                "Worlds of a task begin anew by themselves, not by a reset_mask.",
+                "Worlds of a task reset themselves, not by a reset_mask.",
                 hint="Their autoreset_mode is SAME_STEP.",
             )
         if seed is not None:

@@ -4,5 +4,6 @@
 fixed base and the tip: which points they reach, and inverse kinematics.
 
 Here does not live what a twin lacks for the task, such as position servos
-(`tasks/servos.py`). May import `tasks.task`, `tasks.environment` and rooms above tasks.
+(`tasks/prepared_twin.py`). May import `tasks.task`, `tasks.environment` and rooms above
+tasks.
 """

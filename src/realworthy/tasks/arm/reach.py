@@ -16,8 +16,7 @@ from realworthy.policies.terms import Linear, Term
 from realworthy.tasks.arm.chain import Chain
 from realworthy.tasks.environment.chance import Chance
 from realworthy.tasks.environment.scene import Scene
-from realworthy.tasks.prepared_twin import prepare_home
-from realworthy.tasks.servos import add_servos
+from realworthy.tasks.prepared_twin import add_servos, prepare_home
 from realworthy.tasks.task import Controller, Input, Start, Task
 from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.commands import CommandLine, find_gains

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from realworthy.policies.action import ActionMap
 from realworthy.policies.terms import Linear, SineCosine, Term
-from realworthy.tasks.classic.regulator import build_regulator
-from realworthy.tasks.classic.tolerance import compute_tolerance
+from realworthy.tasks.classic.regulator import build_regulator, compute_tolerance
 from realworthy.tasks.environment.chance import Chance
 from realworthy.tasks.environment.mirrors import Reflection
 from realworthy.tasks.environment.scene import Scene

@@ -101,3 +101,11 @@ def linearise(
     ]
     both = np.stack(slopes, axis=1)
     return both[:, :-1], both[:, -1:]
+
+
+def compute_tolerance(
+    x: Tensor, *, margin: float, lower: float = 0.0, upper: float = 0.0
+) -> Tensor:
+    """1 within [lower, upper]; a bell beyond, which has fallen to 0.1 at `margin`."""
+    outside = (lower - x).clamp(min=0) + (x - upper).clamp(min=0)
+    return 0.1 ** (outside / margin).square()

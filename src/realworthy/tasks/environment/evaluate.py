@@ -36,7 +36,7 @@ class Evaluation:
     failures: dict[Failure, int]
     """How many episodes ended so; successes are not among them."""
     invalid_count: int
-    """Worlds whose physics diverged: they say nothing of the policy."""
+    """Worlds whose physics diverged: no evidence about the policy."""
 
     @property
     def episode_count(self) -> int:

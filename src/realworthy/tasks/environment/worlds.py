@@ -16,16 +16,21 @@ from realworthy.simulators import MujocoCpu, Outcome, Simulator
 from realworthy.simulators.replay.inputs import Encoders
 from realworthy.tasks.environment.actuation import Actuation
 from realworthy.tasks.environment.chance import Chance
-from realworthy.tasks.environment.cuda_graph import Recorded, StaticBuffers
-from realworthy.tasks.environment.devices import find_device, spare_threads
+from realworthy.tasks.environment.devices import (
+    Recorded,
+    StaticBuffers,
+    find_device,
+    spare_threads,
+)
 from realworthy.tasks.environment.environment import (
     Environment,
     ObservationGroup,
     Observations,
     Purpose,
     Step,
+    check_groups,
+    check_observed,
 )
-from realworthy.tasks.environment.groups import check_groups, check_observed
 from realworthy.tasks.environment.measurements import Link, Measurements
 from realworthy.tasks.environment.mirrors import Mirrors
 from realworthy.tasks.environment.scene import Scene
@@ -372,7 +377,7 @@ class TaskWorlds(Environment):
             raise RealworthyError(
                 "Running worlds keep the numbers that differ between them; these two"
                 f" disagree about {', '.join(missing) or 'their order'}.",
-                hint="Use a belief over the same space, or build the worlds anew.",
+                hint="Use a belief over the same space, or build new worlds.",
             )
         if self._is_recorded and (old.noise, old.pushes) != (other.noise, other.pushes):
             raise RealworthyError(
@@ -382,7 +387,7 @@ class TaskWorlds(Environment):
         if (old.latency, old.processes) != (other.latency, other.processes):
             raise RealworthyError(
                 "Latency and processes of running worlds cannot change.",
-                hint="Build the worlds anew.",
+                hint="Build new worlds.",
             )
 
     def _list_memory(self) -> dict[str, Tensor]:

@@ -90,7 +90,7 @@ def from_belief(
     if twin.belief_text is None:
         raise RealworthyError(
             f"Twin '{twin.name}' was not calibrated: its belief is a guess, and a wider"
-            " guess says nothing.",
+            " guess is no better.",
             hint="Calibrate it, or use apply_table, or Randomization(belief=twin.belief"
             ").",
         )

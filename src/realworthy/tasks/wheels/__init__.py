@@ -1,8 +1,7 @@
 """Wheels: a differential drive goes to a pose, along a path or at a velocity.
 
-`drive.py` has the three tasks, `driving.py` what they share, and `axle.py` the
-arithmetic between the speeds of two wheels and the motion of the base, read from a
-model.
+`drive.py` has the three tasks, `differential_drive.py` what they share: the arithmetic
+between the speeds of two wheels and the motion of the base, commands and measurements.
 
 Here do not live wheeled stand-ins (`realities`). May import `tasks.task`,
 `tasks.environment` and rooms above tasks.

@@ -16,7 +16,7 @@ from realworthy.tasks.environment.chance import Chance
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.failures import Failure
 from realworthy.tasks.task import Controller, Input, Start
-from realworthy.tasks.wheels.driving import HISTORY, POSE, Driving, wrap
+from realworthy.tasks.wheels.differential_drive import HISTORY, POSE, Driving, wrap
 
 _MAX_POSE_DISTANCE = 2.0
 """[m] from a pose beyond which it has been lost."""

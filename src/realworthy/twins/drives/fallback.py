@@ -1,4 +1,4 @@
-"""Network and physical model side by side; the envelope decides who is heard."""
+"""Network and physical model side by side; the envelope decides which one is used."""
 
 from collections.abc import Mapping
 from typing import final

@@ -208,7 +208,7 @@ def _inspect_steadiness(posed: Posed) -> list[ModelFinding]:
         "stiff_gains",
         "warning",
         details,
-        "gains too stiff for timestep and inertia; the simulation rings or blows up",
+        "gains too stiff for timestep and inertia; the simulation rings or diverges",
         hint='Shorten the timestep, add armature, or use integrator="implicitfast".',
     )
 

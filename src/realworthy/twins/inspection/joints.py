@@ -46,7 +46,7 @@ def _inspect_names(model: mujoco.MjModel) -> list[ModelFinding]:
         "unnamed_joint",
         "warning",
         details,
-        "no name, so no recording can speak of it",
+        "no name, so no recording can have its signals",
         hint='Add name="…" to the joint.',
     )
 

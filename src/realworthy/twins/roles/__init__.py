@@ -1,7 +1,7 @@
 """Which part of a robot does what: proposed from its model, each with the reason.
 
 Proposals come from the tree of links, their shapes at home, sites, keyframes and
-actuators; a name is a hint where these say nothing. A twin's own choices come first:
+actuators; a name is a hint where these do not decide. A twin's own choices come first:
 `roles:` in a twin file, `twin.with_roles`, `train --role`.
 """
 

@@ -155,7 +155,7 @@ def _is_jaw(tree: KinematicTree, before: int, last: int) -> bool:
 
 
 def _is_called_gripper(tree: KinematicTree, link: int) -> bool:
-    """By its joint's name: a hint where shapes say nothing."""
+    """By its joint's name: a hint where shapes do not decide."""
     return any(
         hint in name.lower() for name in tree.name_joints([link]) for hint in _HINT
     )

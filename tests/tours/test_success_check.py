@@ -5,7 +5,7 @@ import pytest
 
 from realworthy.recordings import Recording
 from realworthy.tasks.arm.chain import Chain
-from realworthy.tours.onlookers import moves_as_told, reaches, stands_upright
+from realworthy.tours.success_check import moves_as_told, reaches, stands_upright
 from realworthy.twins import bind, load_twin
 
 TIME = np.arange(0, 10, 0.04)

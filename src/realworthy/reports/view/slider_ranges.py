@@ -27,7 +27,7 @@ _ORDER = ("coulomb_friction", "damping", "delay", "contact_friction", "mass")
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class SliderRange:
     """One number of e with the range that its slider covers."""
 
     parameter: Parameter
@@ -53,7 +53,7 @@ class Knob:
         words = self.parameter.kind.replace("_", " ")
         return f"{words} {self.parameter.component}".strip()
 
-    def widened(self) -> "Knob":
+    def widened(self) -> "SliderRange":
         """The same beyond the belief, as far as its physics allows."""
         low, high = self.lower, self.upper
         if self.parameter.lower >= 0:
@@ -65,23 +65,23 @@ class Knob:
 
 
 @dataclass(frozen=True)
-class Knobs:
+class SliderRanges:
     """Every number that can be dragged; e of the worlds is over `space`."""
 
-    shown: tuple[Knob, ...]
+    shown: tuple[SliderRange, ...]
     """Those with a slider of their own."""
-    hidden: tuple[Knob, ...]
+    hidden: tuple[SliderRange, ...]
     """Those that share one slider."""
 
     @cached_property
     def space(self) -> ParameterSpace:
         return ParameterSpace(knob.parameter for knob in (*self.shown, *self.hidden))
 
-    def __getitem__(self, name: str) -> Knob:
+    def __getitem__(self, name: str) -> SliderRange:
         return {knob.name: knob for knob in (*self.shown, *self.hidden)}[name]
 
 
-def choose_knobs(twin: Twin) -> Knobs:
+def choose_slider_ranges(twin: Twin) -> SliderRanges:
     """The numbers of the twin's belief, and the delay of its commands.
 
     Where they are many, factors for the whole robot come first: all masses, all
@@ -101,24 +101,24 @@ def choose_knobs(twin: Twin) -> Knobs:
         single.append(_make(twin.space[delay], 0.0, 0.0))
     single.sort(key=_rank)
     if len(single) <= SHOWN_COUNT:
-        return Knobs(tuple(single), ())
+        return SliderRanges(tuple(single), ())
     overall = [_overall(twin, kind, single) for kind in _OVERALL]
     of_all = [knob for knob in single if knob.parameter.element == ALL]
     factors = [knob for knob in overall if knob is not None]
     kinds = [knob.parameter.kind for knob in single]
     lone = [k for k in single if kinds.count(k.parameter.kind) == 1 and k not in of_all]
     shown = [*factors, *of_all, *lone][:SHOWN_COUNT]
-    return Knobs(tuple(shown), tuple(k for k in single if k not in shown))
+    return SliderRanges(tuple(shown), tuple(k for k in single if k not in shown))
 
 
-def _rank(knob: Knob) -> int:
+def _rank(knob: SliderRange) -> int:
     kind = knob.parameter.kind
     if kind == "centre_of_mass":
         return len(_ORDER) + 1
     return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
 
 
-def _make(parameter: Parameter, low: float, high: float) -> Knob:
+def _make(parameter: Parameter, low: float, high: float) -> SliderRange:
     """A knob that holds the nominal, has some length and stays within the bounds."""
     if parameter.kind == "delay" and math.isfinite(parameter.upper):
         low, high = parameter.lower, parameter.upper
@@ -127,7 +127,7 @@ def _make(parameter: Parameter, low: float, high: float) -> Knob:
         some = 0.5 * abs(low) or 0.1
         low, high = low - some, high + some
     low, high = _round_out(low, high)
-    return Knob(parameter, max(low, parameter.lower), min(high, parameter.upper))
+    return SliderRange(parameter, max(low, parameter.lower), min(high, parameter.upper))
 
 
 def _round_out(low: float, high: float) -> tuple[float, float]:
@@ -138,7 +138,7 @@ def _round_out(low: float, high: float) -> tuple[float, float]:
     return round(ends[0], digits), round(ends[1], digits)
 
 
-def _overall(twin: Twin, kind: str, single: list[Knob]) -> Knob | None:
+def _overall(twin: Twin, kind: str, single: list[SliderRange]) -> SliderRange | None:
     """A factor on the whole robot, as wide as the widest belief of one element."""
     name = f"{ALL}.{kind}"
     of_kind = [

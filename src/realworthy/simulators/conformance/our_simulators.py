@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
 
     console = Console()
     if len(arguments) != 1 or arguments[0] not in OURS:
-        console.print(f"Say one of: {', '.join(OURS)}")
+        console.print(f"Choose one of: {', '.join(OURS)}")
         return 2
     build, tolerance = OURS[arguments[0]]
     with console.status("checking") as status:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from realworthy.gap import measure
-from realworthy.tours.hidden import draw_truth, hide, record_sines
+from realworthy.tours.hidden_truth import draw_truth, hide, record_sines
 from realworthy.tours.robots import ROBOTS
 from realworthy.twins import load_twin
 
