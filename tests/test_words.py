@@ -39,6 +39,10 @@ PHRASES = {
     r"\btold apart\b|\b(cannot|can) tell (them )?apart\b": "distinguish, identify",
     r"what is other than it was": "what changed",
     r"narrow around z": "Gaussian prior centred at z",
+    r"must be heard": "must take part",
+    r"as sure as asked": "as precise as asked",
+    r"[Mm]end (the|its|them|it)\b": "correct",
+    r"steps do not keep that": "no step achieves it",
 }
 """Private English, and what a robotics engineer would read instead."""
 SUFFIXES = {".py", ".html", ".js", ".md", ".yaml", ".toml"}

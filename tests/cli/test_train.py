@@ -224,8 +224,8 @@ def test_no_setting_of_a_learner_hides_an_option():
         ),
         (
             ("--learner", "ars", "--horizon", "3"),
-            "RealworthyError: --horizon is a setting of learner 'ppo', 'fastsac' and "
-            "'fasttd3', not of 'ars'.\n"
+            "RealworthyError: --horizon is a setting of learner 'ppo', 'sapg', "
+            "'fastsac' and 'fasttd3', not of 'ars'.\n"
             "  Its settings: realworthy show learners ars\n",
         ),
         (

@@ -28,6 +28,7 @@ from realworthy.learning.presets import (
     find_preset,
 )
 from realworthy.learning.runs import BEST, LATEST, RunFolder
+from realworthy.learning.sapg import SapgSettings
 from realworthy.learning.train import resume, train
 from realworthy.learning.training import (
     Training,
@@ -353,6 +354,9 @@ def shorten(name: str) -> LearnerSettings:
         learner.support, learner.warm_up = (-60.0, 5.0), 8
         learner.actor_widths = learner.critic_widths = (16,)
         learner.batch = 64
+    elif isinstance(learner, SapgSettings):
+        learner.horizon, learner.actor_widths, learner.critic_widths = 8, (16,), (16,)
+        learner.borrow_after = 1
     else:
         setattr(learner, {"ars": "directions", "es": "pairs"}[name], 8)
     return learner
@@ -372,7 +376,7 @@ def list_tensors(tree: object, path: str = "") -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize("name", ["ars", "es", "fastsac", "fasttd3"])
+@pytest.mark.parametrize("name", ["ars", "es", "fastsac", "fasttd3", "sapg"])
 def test_every_learner_is_kept_resumed_and_exported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
@@ -382,6 +386,8 @@ def test_every_learner_is_kept_resumed_and_exported(
     steps = 3 * 2 * WORLDS * 250
     if isinstance(learner, OffPolicySettings):
         steps = (3 * learner.horizon + learner.warm_up) * WORLDS
+    elif isinstance(learner, SapgSettings):
+        steps = 3 * learner.horizon * WORLDS
     asked = settings(1, learner=learner, steps=steps)
     whole = train(asked, output=tmp_path / "whole")
     assert whole.update_count == 3

@@ -1,4 +1,4 @@
-"""The state of a robot at each row, as well as its recording tells it."""
+"""The state of a robot at each row, as well as its recording shows it."""
 
 from dataclasses import dataclass
 

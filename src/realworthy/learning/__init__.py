@@ -18,6 +18,7 @@ from realworthy.learning.fast_sac import FastSac
 from realworthy.learning.fast_td3 import FastTd3
 from realworthy.learning.learner import Learner
 from realworthy.learning.ppo import Ppo
+from realworthy.learning.sapg import Sapg
 
 __all__ = [
     "LEARNERS",
@@ -27,5 +28,6 @@ __all__ = [
     "FastTd3",
     "Learner",
     "Ppo",
+    "Sapg",
     "es_gradient",
 ]

@@ -11,9 +11,11 @@ from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.learner_files import find_name, load_learner
 from realworthy.learning.ppo import Ppo
 from realworthy.tasks.task_files import is_file_task
+from realworthy.learning.sapg import Sapg
 
 LEARNERS: dict[str, type[Learner]] = {
     "ppo": Ppo,
+    "sapg": Sapg,
     "fastsac": FastSac,
     "fasttd3": FastTd3,
     "ars": Ars,

@@ -4,6 +4,7 @@ import enum
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import deepcopy
 from itertools import pairwise
 
 import torch
@@ -112,10 +113,27 @@ class Mlp(Network):
         narrow = nn.Linear(last.in_features, count, device="meta")
         narrow.weight = nn.Parameter(last.weight.detach()[:count])
         narrow.bias = nn.Parameter(last.bias.detach()[:count])
-        kept = Mlp.__new__(Mlp)
-        nn.Module.__init__(kept)
-        kept.layers = nn.Sequential(*hidden, narrow, Bounded(limit))
-        return kept
+        return Mlp._of(*hidden, narrow, Bounded(limit))
+
+    @torch.no_grad()
+    def fix_inputs(self, values: Tensor) -> "Mlp":
+        """Without the last inputs, which are (width,) `values` for ever: a constant of
+        the first layer. A copy."""
+        first, *rest = deepcopy(self.layers)
+        assert isinstance(first, nn.Linear)
+        width = first.in_features - len(values)
+        fixed = nn.Linear(width, first.out_features, device="meta")
+        fixed.weight = nn.Parameter(first.weight[:, :width].clone())
+        # W x + (V φ + b), where the layer was W x + V φ + b
+        fixed.bias = nn.Parameter(first.bias + first.weight[:, width:] @ values)
+        return Mlp._of(fixed, *rest)
+
+    @staticmethod
+    def _of(*layers: nn.Module) -> "Mlp":
+        made = Mlp.__new__(Mlp)
+        nn.Module.__init__(made)
+        made.layers = nn.Sequential(*layers)
+        return made
 
 
 class Bounded(nn.Module):

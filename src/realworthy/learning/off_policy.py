@@ -479,7 +479,7 @@ class OffPolicy(Learner, Generic[A]):
         }
 
     def load_weights(self, weights: State) -> tuple[str, ...]:
-        """Critics that see other numbers begin anew."""
+        """Critics that see other numbers start again."""
         actor, critic = (cast(Any, weights.get(x, {})) for x in ("actor", "critic"))
         if (misfit := find_misfit(self.actor, actor)) is not None:
             raise BadWeights(
@@ -488,7 +488,7 @@ class OffPolicy(Learner, Generic[A]):
             )
         self.actor.load_state_dict(actor)
         if (misfit := find_misfit(self.critics, critic)) is not None:
-            return (f"The critics begin anew: {misfit}.",)
+            return (f"The critics start again: {misfit}.",)
         self.critics.load_state_dict(critic)
         return ()
 

@@ -52,6 +52,7 @@ from realworthy.learning.recurrent import RecurrentKind, forget
 from realworthy.learning.storage import Samples, Storage, compute_advantages
 from realworthy.learning.tally import RolloutMetrics, Tally
 from realworthy.learning.watch import Watch
+from realworthy.learning.weighted import compute_mean, compute_variance
 from realworthy.tasks.environment.devices import spare_threads
 from realworthy.tasks.environment.environment import Environment, Observations
 
@@ -389,7 +390,9 @@ class Ppo(Learner):
         returns = advantage + value  # R_t = Â_t + V(s_t), TD(λ)'s target
         weight = (~storage.invalid).to(value.dtype)
         # 1 − Var(R − V) / Var(R)
-        explained = 1 - _variance(returns - value, weight) / _variance(returns, weight)
+        explained = 1 - compute_variance(returns - value, weight) / compute_variance(
+            returns, weight
+        )
         if not s.normalise_by_minibatch:
             advantage = self._normalise(advantage, weight)
         old = Gaussian(storage.mean, storage.std)
@@ -463,9 +466,11 @@ class Ppo(Learner):
         kl = self._adapt(batch.mean, Gaussian(means[0], new.std), weight)
         # r = π(a|s) / π_old(a|s), from logarithms (Schulman et al. 2017, §3)
         ratio = (new.log_prob(batch.action[:learned]) - log_prob).exp()
-        actor_loss = _mean(compute_actor_loss(ratio, advantage, s.clip), weight)
+        actor_loss = compute_mean(compute_actor_loss(ratio, advantage, s.clip), weight)
         clip = s.clip if s.clip_value else None
-        value_loss = _mean(compute_value_loss(value, old_value, returns, clip), weight)
+        value_loss = compute_mean(
+            compute_value_loss(value, old_value, returns, clip), weight
+        )
         loss = actor_loss + s.value_weight * value_loss  # eq. 9, to be made small
         loss = loss - s.entropy_weight * new.entropy()
         mirror_loss = torch.zeros_like(kl)
@@ -479,7 +484,7 @@ class Ppo(Learner):
         critic_norm = self._limit(list(self.critic.parameters()))
         self.optimiser.step()
         with torch.no_grad():
-            clipped = _mean(((ratio - 1).abs() > s.clip).to(ratio.dtype), weight)
+            clipped = compute_mean(((ratio - 1).abs() > s.clip).to(ratio.dtype), weight)
             seen = [actor_loss, value_loss, kl, clipped, mirror_loss]
             return torch.stack([*seen, actor_norm, critic_norm]).detach()
 
@@ -487,7 +492,7 @@ class Ppo(Learner):
     def _adapt(self, old_mean: Tensor, new: Gaussian, weight: Tensor) -> Tensor:
         """Moves the step size, before it is used, by how far the policy has gone."""
         s = self.settings
-        kl = _mean(Gaussian(old_mean, self._storage.std).kl_to(new), weight)
+        kl = compute_mean(Gaussian(old_mean, self._storage.std).kl_to(new), weight)
         if self.average is not None:
             self.average([kl])
         if s.kl_target is not None:
@@ -502,7 +507,7 @@ class Ppo(Learner):
         count = self._element_count
         plain = means[0].detach()
         wanted = [self._environment.mirror_action(plain, k) for k in range(1, count)]
-        return _mean((means[1:] - torch.stack(wanted)).square().mean(-1), weight)
+        return compute_mean((means[1:] - torch.stack(wanted)).square().mean(-1), weight)
 
     def _limit(self, weights: list[nn.Parameter]) -> Tensor:
         """Averages gradients over processes and cuts their norm, which it returns."""
@@ -512,10 +517,10 @@ class Ppo(Learner):
 
     def _normalise(self, advantage: Tensor, weight: Tensor) -> Tensor:
         """About zero, of unit standard deviation, over the samples of all processes."""
-        mean = _mean(advantage, weight)
+        mean = compute_mean(advantage, weight)
         if self.average is not None:
             self.average([mean])
-        variance = _mean((advantage - mean).square(), weight)
+        variance = compute_mean((advantage - mean).square(), weight)
         if self.average is not None:
             self.average([variance])
         return (advantage - mean) / (variance.sqrt() + 1e-8)  # all equal: 0, not 0/0
@@ -536,7 +541,7 @@ class Ppo(Learner):
         }
 
     def load_weights(self, weights: State) -> tuple[str, ...]:
-        """A critic that sees other numbers begins anew; with those of an older version,
+        """A critic with other inputs starts again; with weights of an older version,
         which kept the actor alone, too."""
         actor, critic = (cast(Any, weights.get(x, {})) for x in ("actor", "critic"))
         if (misfit := find_misfit(self.actor, actor)) is not None:
@@ -687,16 +692,6 @@ def adapt_learning_rate(
     larger = (rate * 1.5).clamp(max=within[1])
     is_small = (kl > 0) & (kl < target / 2)
     return torch.where(kl > 2 * target, smaller, torch.where(is_small, larger, rate))
-
-
-def _mean(x: Tensor, weight: Tensor) -> Tensor:
-    """Weighted mean over everything; `x` may have more axes in front."""
-    repeats = x.numel() / weight.numel()
-    return (x * weight).sum() / (weight.sum() * repeats).clamp(min=1.0)
-
-
-def _variance(x: Tensor, weight: Tensor) -> Tensor:
-    return _mean((x - _mean(x, weight)).square(), weight).clamp(min=1e-12)
 
 
 def _copy(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

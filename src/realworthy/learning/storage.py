@@ -40,7 +40,7 @@ class Storage:
         self.seen = {name: make(*group.shape) for name, group in groups.items()}
         """By group, before each step."""
         self.final = {k: make(*group.shape) for k, group in critic_groups.items()}
-        """What the critic sees after each step, before the world begins anew."""
+        """What the critic sees after each step, before the world starts again."""
         self.action = make(action_width)
         self.mean = make(action_width)
         self.std = torch.ones(action_width, device=device)

@@ -68,7 +68,7 @@ class Observer:
     def restart(self, rows: Array, worlds: Array) -> Array:
         """(…, width): first observations where `worlds` (…,) is true, else the last.
 
-        Histories elsewhere stay as they are: for worlds that begin anew within a step.
+        Histories elsewhere stay as they are: for worlds that start again within a step.
         """
         begun = self.begin(rows)
         if self.last is not None:

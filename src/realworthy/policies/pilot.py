@@ -50,7 +50,7 @@ class Pilot:
         self.reset()
 
     def reset(self) -> None:
-        """Begins anew: no history, no last action, the inputs as they are."""
+        """Starts again: no history, no last action, the inputs as they are."""
         self.policy.reset()
         self._observer.reset()
         self.observation = np.zeros(self._observer.width)

@@ -29,7 +29,7 @@ class ControlLink:
     things differ. Steps are all equally long: where the interface has `jitter`,
     measurements are too old by up to √6 · jitter, evenly, so that the time between the
     samples has that standard deviation; commands are on time. And process noise is not
-    the trial's: it is the world's own, and depends on when other worlds begin anew. A
+    the trial's: it is the world's own, and depends on when other worlds start again. A
     robot that has not been commanded does not brake, it keeps its home command. A world
     that diverges is an `Outcome`, not an error.
     """
@@ -53,7 +53,7 @@ class ControlLink:
         self._newest = np.full((world_count, len(self.signals)), np.nan)
 
     def begin(self, worlds: Ids) -> None:
-        """Some worlds have begun anew and have been told nothing yet."""
+        """Some worlds have started again and have been told nothing yet."""
         self._chance.begin(worlds)
         self._commands.begin(worlds)
         self._reports.begin(worlds)
@@ -81,7 +81,7 @@ class ControlLink:
         return self._newest.copy()
 
     def reseed(self, seed: int) -> None:
-        """Chance begins anew; worlds are to `begin` next."""
+        """Chance starts again; worlds are to `begin` next."""
         self.worlds.reseed(seed)
         self._chance.reseed(seed)
 

@@ -62,7 +62,7 @@ def test_each_world_has_command_noise_of_its_own_e():
         sd = torch.from_numpy(worlds.e[:, 0]).to(torch.float32)
         noise = find_noise(worlds, 199).transpose(0, 1).flatten(1)
         torch.testing.assert_close(noise.std(dim=1), sd, rtol=0.15, atol=0)
-        assert worlds.step(torch.zeros(12, 2)).truncated.all()  # and begins anew
+        assert worlds.step(torch.zeros(12, 2)).truncated.all()  # and starts again
 
 
 def test_a_twin_may_have_command_noise_itself():

@@ -148,7 +148,7 @@ class _Recorder:
         self._rows: list[tuple[NDArray[np.float32], ...]] = []
 
     def keep(self) -> None:
-        """As of the step that was just made. A world that ended has begun anew."""
+        """As of the step that was just made. A world that ended has started again."""
         scene = self._worlds.scene
         self._rows.append(
             (

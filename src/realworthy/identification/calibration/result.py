@@ -169,20 +169,20 @@ class Calibration:
         if self.outcome is CalibrationOutcome.NOT_IDENTIFIED:
             return f"These recordings identify nothing: {self.reason}."
         count = len(self.errors)
-        noun = "recording is" if count == 1 else "recordings are"
+        noun = "recording" if count == 1 else "recordings"
         told = (
-            f"{'Predicted ahead' if self.is_ahead else 'Replayed'}, {count} held-out "
-            f"{noun} off by {self.after:.3g} rad, with the twin as given by "
-            f"{self.before:.3g} rad"
+            f"{'Prediction' if self.is_ahead else 'Replay'} error on {count} held-out "
+            f"{noun}: {self.after:.3g} rad, before {self.before:.3g} rad"
         )
         if self.outcome is CalibrationOutcome.ALREADY_RIGHT:
-            told += ": that is noise already"
+            told += "; that is the noise floor"
         if self.outcome is CalibrationOutcome.NOT_BETTER:
-            told += ": the fit is no better on what it has not seen"
+            told += "; the fit is no better than the twin before"
         if self.folds:
             told += (
-                f". Left out in turn, {len(self.folds)} folds are off by "
+                ". With each of them left out in turn, "
+                f"{len(self.folds)} folds are off by "
                 f"{self.folds_mean:.3g} rad on average and {self.folds_worst:.3g} rad "
-                f"at worst, as given by {self.folds_before:.3g} rad"
+                f"at worst, before by {self.folds_before:.3g} rad"
             )
         return f"{told}."

@@ -7,7 +7,7 @@ downwards, friction is not, so that ramps both ways tell them apart:
 
 Goals of a ramp are stairs, and torque is read at the foot of each, just before the next
 goal: a stiff servo then reads low by kp v T/2, which looks like negative damping. The
-servo's kp is told by the recording itself, and the mean over a stair is used.
+servo's kp is estimated from the recording itself, and the mean over a stair is used.
 
 A joint that is stuck has no speed of its own, so constant torques with a regression on
 speed are biased; here speed is commanded and torque is what is measured.
@@ -78,7 +78,7 @@ class FrictionCurve:
     breakaway: tuple[float, float]
     """[N·m] between which joints at rest gave way."""
     servo_kp: float
-    """[N·m/rad] of the drive, as the recording tells it; 0 where it is no servo."""
+    """[N·m/rad] of the drive, as the recording shows it; 0 where it is no servo."""
     warnings: tuple[str, ...]
 
 

@@ -78,7 +78,7 @@ def fit_residual(
     description: ResidualFile,
     settings: ResidualSettings | None = None,
 ) -> Residual:
-    """The force that `twin` lacks, as far as recordings tell; `twin` has its e already.
+    """The force that `twin` lacks, as recordings show it; `twin` has its e already.
 
     Recordings are left out in turn and predicted by running freely from measured
     states. The gain that does best there is kept; it is 0 unless the error falls by a

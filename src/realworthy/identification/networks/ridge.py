@@ -35,7 +35,7 @@ class RidgeSettings:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rows:
-    """What one recording says: (rows, inputs) and (rows, outputs)."""
+    """One recording: (rows, inputs) and (rows, outputs)."""
 
     inputs: Floats
     force: Floats

@@ -42,7 +42,7 @@ SINGLE_JOINT_KINDS = (
 """Kinds of numbers that move a joint alone."""
 _DELAY = "all.delay"
 _PIECE_SECONDS = 10.0
-"""[s] after which a joint begins anew where it was measured."""
+"""[s] after which a joint starts again where it was measured."""
 _ROWS_PER_RECORDING = 10.0
 """Independent rows that a recording is worth, beside what was believed before."""
 _MIN_RECORDING_ERROR = 1e-6

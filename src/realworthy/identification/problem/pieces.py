@@ -27,7 +27,7 @@ _EQUALISED_SHARE = 0.97
 
 @dataclass(frozen=True, slots=True)
 class PieceHorizon:
-    """After how long pieces begin anew, and why."""
+    """After how long pieces start again, and why."""
 
     seconds: float
     why: str = "Pieces are as long as was asked for."
@@ -90,7 +90,7 @@ def cut_liveliest(piece: Piece, track: Track, noise: Floats, seconds: float) -> 
 def choose_horizon(
     tracks: Sequence[Track], states: Sequence[States], e: Floats
 ) -> PieceHorizon:
-    """When pieces should begin anew, watching how wrong starts grow at (d,) e."""
+    """When pieces should start again, watching how wrong starts grow at (d,) e."""
     growth = [
         _watch_growth(track, state, e)
         for track, state in zip(tracks, states, strict=True)

@@ -62,7 +62,7 @@ class Problem(SumOfSquares):
         """`joints` count (all by default); `noise` is the sd of their positions [rad].
 
         `velocities` adds recorded velocities where they are the derivative of the
-        positions. Pieces begin anew every `horizon` [s] (None: chosen from the data,
+        positions. Pieces start again every `horizon` [s] (None: chosen from the data,
         inf: never), and `skip` [s] after a start do not count.
         """
         self.twin = twin

@@ -331,28 +331,28 @@ def collect_warnings(
                 )
     last = found.trace[-1]
     share = last.promised / last.cost if last.cost else 0.0  # 0: a robot at rest
-    left = f"a full step promises to lower the cost by {share:.2g}"
+    left = f"by its linear model, a full step would lower the cost by {share:.2%}"
     if found.ending is Ending.ROUGH:
         said.append(
-            f"The cost is rough, as dry friction and contacts make it: {left} of "
-            "itself, and steps do not keep that. Try other starts."
+            f"The cost is not smooth, as with dry friction and contacts: {left}, but "
+            "no step does. Try other starts."
         )
     elif found.ending is Ending.SPENT:
         said.append(
-            f"Not converged after {len(found.trace) - 1} steps: {left} of itself. "
-            "Allow more iterations."
+            f"Not converged after {len(found.trace) - 1} steps: {left}. Allow more "
+            "iterations."
         )
     lost = [problem.space.names[i] for i in at.jacobian.lost]
     if lost:
         said.append(f"Worlds diverged around the estimate: {', '.join(lost)} unknown.")
     if diverged_count:
-        said.append(f"{diverged_count} candidates diverged and were passed over.")
+        said.append(f"{diverged_count} candidates diverged and were left out.")
     chi2, count = at.variance, len(at.weights)
     if abs(chi2 - 1) > max(0.1, 5 * np.sqrt(2 / count)):
         size = f"{np.sqrt(chi2):.2g} times the noise (reduced χ² {chi2:.3g})"
         why = (
             "the twin lacks something, or the noise is larger than stated; intervals "
-            "hold only if the twin can be right"
+            "hold only if the twin's structure is right"
             if chi2 > 1
             else "the noise is smaller than stated"
         )

@@ -116,7 +116,7 @@ def divide_at(repeats: Sequence[Recording], share: float) -> Division:
 
 
 _OUTLYING_RATIO, _MIN_FOR_USUAL = 5.0, 5
-"""Times the usual error from which a recording stands out, and how many recordings say
+"""Times the usual error from which a recording stands out, and how many recordings show
 what is usual."""
 _NOISE_RATIO = 1.5
 """Times the noise up to which an error is noise."""

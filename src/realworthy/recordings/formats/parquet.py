@@ -44,7 +44,7 @@ def read(path: Path) -> tuple[Table, Sidecar | None]:
 def read_table(path: Path, columns: list[str] | None = None) -> "pyarrow.Table":
     """Some columns, or all, as long as they do not take too much memory.
 
-    A run of equal numbers takes a few bytes, so the size of a file says nothing: what
+    A run of equal numbers takes a few bytes, so the size of a file is no measure: what
     it declares is checked first, then what comes. Facts about single chunks are not
     asked for: of a damaged file they end the process (pyarrow 26).
     """

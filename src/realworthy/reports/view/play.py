@@ -60,11 +60,11 @@ class Play(ABC):
 
     @abstractmethod
     def step(self) -> EpisodeVerdict | None:
-        """One control period; a verdict where an episode ended, which begins anew."""
+        """One control period; a verdict where an episode ended, which starts again."""
 
     @abstractmethod
     def restart(self) -> None:
-        """Begins anew."""
+        """Starts again."""
 
     @abstractmethod
     def write(self, values: Mapping[str, float]) -> None:
@@ -83,7 +83,7 @@ class Play(ABC):
         self.world.push(speed)
 
     def end_if_diverged(self) -> EpisodeVerdict | None:
-        """Begins anew where the physics has lost itself."""
+        """Starts again where the physics has lost itself."""
         if self.world.simulator.array("outcome")[0] != Outcome.DIVERGED:
             return None
         verdict = EpisodeVerdict(describe_end("numerical", self.time), is_good=False)

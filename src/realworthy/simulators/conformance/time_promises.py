@@ -71,7 +71,7 @@ def check_masked_reset(subject: ConformanceSubject) -> str:
             pick_worlds(pick_steps(expected, part), [world]),
             f"world {world} after world 1 was reset",
         )
-    return "world 1 begins anew, 0 and 2 go on: equal bits"
+    return "world 1 starts again, 0 and 2 go on: equal bits"
 
 
 def check_sensors(subject: ConformanceSubject) -> str:

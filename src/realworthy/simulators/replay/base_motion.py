@@ -1,4 +1,4 @@
-"""How a floating base moved, where a recording tells it."""
+"""How a floating base moved, where a recording has it."""
 
 from dataclasses import dataclass, replace
 

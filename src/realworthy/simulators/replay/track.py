@@ -117,7 +117,7 @@ def find_told(
 def find_room(
     twin: Twin, recordings: Sequence[Recording], space: ParameterSpace | None = None
 ) -> dict[str, str]:
-    """Names that recordings tell of explicit drives → fields of ours that hold them."""
+    """Recorded numbers of explicit drives → fields of ours that hold them."""
     names = {name for r in recordings for name in find_told(twin, r, space)}
     fields = {name: f"own.law.{name}" for name in sorted(names)}
     return {n: field for n, field in fields.items() if field in twin.compiled.own}

@@ -30,7 +30,7 @@ Arrays = NDArray[np.float32] | dict[str, NDArray[np.float32]]
 
 
 class GymnasiumWorlds(VectorEnv[Arrays, NDArray[np.float32], NDArray[Any]]):
-    """Many worlds; one whose episode ended begins anew within the same step.
+    """Many worlds; one whose episode ended starts again within the same step.
 
     The true last observations are in `infos["final_obs"]`, whether an episode reached
     its goal and how it failed in `infos["final_info"]`. Rewards are per control step.
@@ -54,7 +54,7 @@ class GymnasiumWorlds(VectorEnv[Arrays, NDArray[np.float32], NDArray[Any]]):
         """A new episode everywhere; with a seed, the first of that seed.
 
         `options` are not looked at. One world cannot be reset without the others: it
-        begins anew by itself.
+        starts again by itself.
         """
         super().reset(seed=seed)
         if options and "reset_mask" in options:

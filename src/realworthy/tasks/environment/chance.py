@@ -34,7 +34,7 @@ class Chance:
         """(worlds,) which episode a world is in."""
 
     def reseed(self, seed: int) -> None:
-        """Begins anew, as if built with another seed."""
+        """Starts again, as if built with another seed."""
         self.seed = seed
         self.generator.manual_seed(seed)
         self.episode.zero_()

@@ -83,7 +83,7 @@ class Step:
 
 
 class Environment(ABC):
-    """Many worlds in which one task is tried; a world begins anew by itself.
+    """Many worlds in which one task is tried; a world starts again by itself.
 
     Actions are (worlds, action_width), without unit, about −1…1.
     """
@@ -113,7 +113,7 @@ class Environment(ABC):
         """One control period with (worlds, action_width) actions."""
 
     def reseed(self, seed: int) -> None:
-        """Chance begins anew from a seed at the next `reset`."""
+        """Chance starts again from a seed at the next `reset`."""
         raise RealworthyError("This environment cannot be given another seed.")
 
     def mirror(self, group: str, x: Tensor, element: int = 1) -> Tensor:

@@ -28,7 +28,7 @@ class Link(Protocol):
         ...
 
     def reseed(self, seed: int) -> None:
-        """Chance begins anew, before all worlds do."""
+        """Chance starts again, before all worlds do."""
         ...
 
 

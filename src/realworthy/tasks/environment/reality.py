@@ -101,7 +101,7 @@ class SeenAsTwin(Simulator):
         qvel: ArrayLike | None = None,
         command: ArrayLike | None = None,
     ) -> None:
-        """Play, flex, liquids and heat begin anew too."""
+        """Play, flex, liquids and heat start again too."""
         ids = self.check_worlds(worlds)
         if not len(ids):
             return

@@ -71,7 +71,7 @@ class TaskWorlds(Environment):
     the other worlds do; noise of its measurements and commands depends on their number.
     On a GPU a world takes up its new e some steps after its episode began, and the
     solver of contacts and friction stops sooner. A world whose physics diverges ends
-    with `Failure.NUMERICAL`, is marked invalid, and begins anew.
+    with `Failure.NUMERICAL`, is marked invalid, and starts again.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class TaskWorlds(Environment):
         return self._command(scene.command)
 
     def _judge(self) -> Step:
-        """What the step brought, before worlds begin anew."""
+        """What the step brought, before worlds start again."""
         task, scene = self.task, self.scene
         scene.step_count += 1
         task.advance(scene, self.chance)
