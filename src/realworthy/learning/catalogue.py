@@ -10,8 +10,8 @@ from realworthy.learning.fast_td3 import FastTd3
 from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.learner_files import find_name, load_learner
 from realworthy.learning.ppo import Ppo
-from realworthy.tasks.task_files import is_file_task
 from realworthy.learning.sapg import Sapg
+from realworthy.tasks.task_files import is_file_task
 
 LEARNERS: dict[str, type[Learner]] = {
     "ppo": Ppo,
