@@ -10,7 +10,7 @@ from realworthy.diagnosis.diagnosis import Change, Diagnosis
 from realworthy.diagnosis.edits import bridge_repeats, fill_gaps
 from realworthy.diagnosis.examination import examine
 from realworthy.diagnosis.fix import apply_fix
-from realworthy.diagnosis.log import Finding, inspect, read_limits
+from realworthy.diagnosis.log import Finding, inspect_together
 from realworthy.diagnosis.search import SearchSettings
 from realworthy.diagnosis.task import Attempts, weigh
 from realworthy.diagnosis.work import Work, measure_all
@@ -78,18 +78,17 @@ def _load_before(before: Recordings) -> list[Recording]:
 def _inspect(
     twin: Twin, recordings: Sequence[Recording]
 ) -> list[tuple[Finding, Recording]]:
-    limits = read_limits(twin)
-    return [(f, r) for r in recordings for f in inspect(r, twin, limits=limits)]
+    return inspect_together(recordings, twin)
 
 
 def _mend(recording: Recording, log: Sequence[tuple[Finding, Recording]]) -> Recording:
     """A recording corrected as far as physics needs it; missing rows are bridged."""
     faults = [f for f, owner in log if owner is recording and f.is_fault]
     for finding in faults:
-        if finding.name == "dropped_samples":
-            recording = fill_gaps(recording)
-        elif finding.fix is not None and finding.fix.drop_repeats_of:
+        if finding.fix is not None and finding.fix.drop_repeats_of:
             recording = bridge_repeats(recording, finding.fix.drop_repeats_of)
         elif finding.fix is not None:
             recording = apply_fix(recording, finding.fix)
+    if any(finding.name == "dropped_samples" for finding in faults):
+        recording = fill_gaps(recording)
     return recording

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy import artefacts
+from realworthy.diagnosis.lost_rows import find_lost_rows
 from realworthy.errors import RealworthyError, UnknownName
 from realworthy.recordings import Recording, SignalSource, distinct_names
 from realworthy.recordings.formats import find_format, find_suffix
@@ -39,6 +40,29 @@ class Side(StrEnum):
     MEASUREMENTS = "measurements"
     COMMANDS = "commands"
     BOTH = "both"
+
+
+class CommandForm(StrEnum):
+    """What stands in the column of a position command instead of it."""
+
+    ERROR = "error"
+    """command - position of the same row."""
+    INCREMENT = "increment"
+    """How far the command moved since the row before."""
+    SPEED = "velocity"
+    """How fast the command moves until the next row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A position command that was logged as something else."""
+
+    joint: str
+    signal: str
+    kp: float = 0.0
+    """[N·m/rad] of its drive; 0 where unknown."""
+    kd: float = 0.0
+    """[N·m·s/rad]"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +88,12 @@ class Fix:
     turns: tuple[Turn, ...] = ()
     drop_repeats_of: tuple[str, ...] = ()
     """Rows in which all of these signals repeat the row before are left out."""
+    restores_lost_rows: bool = False
+    """Rows that were lost and stamped as if none were get their time back."""
+    command_form: CommandForm | None = None
+    """What the commands in `rebuilt` are made from."""
+    rebuilt: tuple["Rebuilt", ...] = ()
+    """Position commands that are made anew."""
     rate: float | None = None
     """[Hz] for the sidecar."""
     command_kind: CommandKind | None = None
@@ -72,7 +102,11 @@ class Fix:
     @property
     def is_mapping(self) -> bool:
         """Whether sidecar lines say all of it."""
-        return not self.turns and not self.drop_repeats_of
+        return not self.turns and not self.drop_repeats_of and not self._remakes
+
+    @property
+    def _remakes(self) -> bool:
+        return self.restores_lost_rows or self.command_form is not None
 
 
 def apply_fix(recording: Recording, fix: Fix) -> Recording:
@@ -85,6 +119,16 @@ def apply_fix(recording: Recording, fix: Fix) -> Recording:
         if all(name in table for name in names):
             turned = np.array(turn.matrix) @ np.stack([table[name] for name in names])
             table |= dict(zip(names, turned, strict=True))
+    if fix.command_form is not None:
+        made = Recording(table["time"], {n: v for n, v in table.items() if n != "time"})
+        table |= {
+            entry.signal: rebuild_command(made, entry, fix.command_form)
+            for entry in fix.rebuilt
+            if entry.signal in table and f"{entry.joint}.position" in table
+        }
+    if fix.restores_lost_rows:
+        made = Recording(table["time"], {n: v for n, v in table.items() if n != "time"})
+        table["time"] = find_lost_rows(made).time
     if repeating := [name for name in fix.drop_repeats_of if name in table]:
         fresh = ~find_repeats(np.stack([table[name] for name in repeating], axis=1))
         table = {name: values[fresh] for name, values in table.items()}
@@ -97,6 +141,29 @@ def apply_fix(recording: Recording, fix: Fix) -> Recording:
         command_kind=fix.command_kind or recording.sidecar.command_kind,
     )
     return Recording(table.pop("time"), table, sidecar, recording.source)
+
+
+def rebuild_command(recording: Recording, entry: Rebuilt, form: CommandForm) -> Floats:
+    """The position command of a joint [rad or m] from what was logged in its place.
+
+    Sums do not know where they began: their mean is that of what the drive must have
+    been asked for, position + (torque + kd · velocity) / kp.
+    """
+    logged = recording.signals[entry.signal]
+    position = recording.signals[f"{entry.joint}.position"]
+    if form is CommandForm.ERROR:
+        return position + logged
+    if form is CommandForm.INCREMENT:
+        added = np.cumsum(logged)
+    else:
+        ends = 2 * recording.time[-1] - recording.time[-2]
+        added = np.cumsum(logged * np.diff(recording.time, append=ends))
+    asked = position
+    torque = recording.signals.get(f"{entry.joint}.torque")
+    if torque is not None and entry.kp > 0:
+        velocity = np.gradient(position, recording.time)
+        asked = position + (torque + entry.kd * velocity) / entry.kp
+    return added + float(np.mean(asked - added))
 
 
 def find_repeats(rows: Floats) -> NDArray[np.bool_]:
@@ -117,6 +184,7 @@ def join(fixes: Sequence[Fix]) -> Fix:
     kinds: list[CommandKind] = [
         fix.command_kind for fix in fixes if fix.command_kind is not None
     ]
+    forms = [fix for fix in fixes if fix.command_form is not None]
     return Fix(
         summary="; ".join(fix.summary for fix in fixes),
         mapping=mapping,
@@ -124,6 +192,9 @@ def join(fixes: Sequence[Fix]) -> Fix:
         drop_repeats_of=tuple(
             dict.fromkeys(name for fix in fixes for name in fix.drop_repeats_of)
         ),
+        restores_lost_rows=any(fix.restores_lost_rows for fix in fixes),
+        command_form=forms[-1].command_form if forms else None,
+        rebuilt=forms[-1].rebuilt if forms else (),
         rate=rates[-1] if rates else None,
         command_kind=kinds[-1] if kinds else None,
     )
@@ -136,6 +207,9 @@ def to_sidecar(fix: Fix, recording: Recording | None = None) -> str:
     mapping. What cannot be said in a sidecar is said in a comment.
     """
     mapping = dict(fix.mapping)
+    if recording is not None:
+        known = {"time", *recording.signals}
+        mapping = {n: e for n, e in mapping.items() if (e.source or n) in known}
     applied = recording.sidecar.notes.get("applied_mapping") if recording else None
     if applied is not None:
         mapping = _chain(msgspec.convert(applied, dict[str, SignalSource]), mapping)
@@ -149,6 +223,11 @@ def to_sidecar(fix: Fix, recording: Recording | None = None) -> str:
     lines = artefacts.dump_yaml(tree) if tree else ""
     for turn in fix.turns:
         lines += f"# {turn.sensor} must be turned; a mapping cannot say that.\n"
+    if fix.command_form is not None:
+        lines += f"# Commands must be rebuilt from {fix.command_form}s; "
+        lines += "a mapping cannot say that.\n"
+    if fix.restores_lost_rows:
+        lines += "# Times of lost rows must be restored; a mapping cannot say that.\n"
     if fix.drop_repeats_of:
         lines += "# Repeated rows must be left out; a mapping cannot say that.\n"
     return lines

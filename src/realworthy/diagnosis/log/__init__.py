@@ -8,8 +8,16 @@ Here do not live trials that need physics, such as joint order of a whole robot,
 offsets and command kinds. May import what `diagnosis` may.
 """
 
+from realworthy.diagnosis.log.drives import Drive, Limits, read_limits
 from realworthy.diagnosis.log.finding import Answer, Finding
-from realworthy.diagnosis.log.inspection import inspect, read_limits
-from realworthy.diagnosis.log.scales import Limits
+from realworthy.diagnosis.log.inspection import inspect, inspect_together
 
-__all__ = ["Answer", "Finding", "Limits", "inspect", "read_limits"]
+__all__ = [
+    "Answer",
+    "Drive",
+    "Finding",
+    "Limits",
+    "inspect",
+    "inspect_together",
+    "read_limits",
+]

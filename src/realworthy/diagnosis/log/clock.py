@@ -8,6 +8,7 @@ import numpy as np
 
 from realworthy.diagnosis.fix import Fix
 from realworthy.diagnosis.log.finding import Answer, Finding
+from realworthy.diagnosis.lost_rows import find_lost_rows
 from realworthy.recordings import Recording
 
 FEW_ROWS = 20
@@ -20,6 +21,8 @@ SINGLE_PLACES = 3
 """or most of them are single rows, as they get lost on a wire."""
 MISSING_LONG = 0.02
 """Share of missing rows that matters also in one place."""
+HIDDEN_SHARE = 0.01
+"""Share of missing rows that matters where only jumps of positions tell of them."""
 WRONG_RATE = 0.05
 """Relative error of the promised rate that matters."""
 JITTERY = 0.05
@@ -77,6 +80,32 @@ def inspect_gaps(recording: Recording) -> list[Finding]:
             if count == 0
             else "Look for a full buffer or a busy bus, and log on the robot itself; "
             "until then compare only stretches without gaps.",
+        )
+    ]
+
+
+def inspect_lost_rows(recording: Recording) -> list[Finding]:
+    """`dropped_samples` that the stamps hide: positions jump further than they move.
+
+    `size` is the share of missing rows.
+    """
+    lost = find_lost_rows(recording)
+    count, places = int(lost.counts.sum()), len(lost.rows)
+    share = count / (count + len(recording.time))
+    if places < MISSING_PLACES or share < HIDDEN_SHARE:
+        return []
+    first = float(recording.time[lost.rows[0]])
+    return [
+        Finding(
+            name="dropped_samples",
+            answer=Answer.FAULT,
+            size=share,
+            evidence=f"in {places} places positions jump as far in one row as in "
+            f"{1 + int(np.median(lost.counts))} (median; the first at {first:.4g} s) "
+            f"and go on as before: about {count} rows ({share:.1%}) were lost, and the "
+            "rows were stamped as if none were.",
+            next_step="Stamp rows where they are measured, not where they arrive.",
+            fix=Fix(summary="times of lost rows restored", restores_lost_rows=True),
         )
     ]
 

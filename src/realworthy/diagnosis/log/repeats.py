@@ -35,6 +35,16 @@ FEW_ROWS = 50
 """Moving rows below which nothing can be said."""
 BEAT = 0.8
 """Share of the updates that must come after the same number of rows."""
+BURST = 0.3
+"""[s] that stale rows last at most; a robot at rest repeats itself for longer."""
+BURSTS = 5
+"""Bursts below which a likeness to lost motion may be chance."""
+TICKS = 6.0
+"""Encoder steps that a jump must have: slow motion of a coarse encoder also stands
+still and jumps, by one."""
+CAUGHT_UP = (0.4, 2.5)
+"""Jump after a burst over the motion that it hid, at the speed before and after. Joints
+that start and stop jump by nothing."""
 WINDOW = 25
 """Rows around a row in which a signal without steps must have moved."""
 
@@ -96,7 +106,8 @@ def find_stale(recording: Recording, signals: Sequence[str]) -> tuple[Mask, int]
     columns = [recording.signals[signal] for signal in signals]
     repeats = find_repeats(np.stack(columns, axis=1))
     sure = np.any([_surely_moves(column, repeats) for column in columns], axis=0)
-    return repeats & sure, int(np.count_nonzero(sure))
+    bursts = _find_bursts(recording, signals, repeats)
+    return (repeats & sure) | bursts, int(np.count_nonzero(sure | bursts))
 
 
 def find_beat(recording: Recording, signals: Sequence[str]) -> int:
@@ -114,6 +125,42 @@ def find_beat(recording: Recording, signals: Sequence[str]) -> int:
     beats = np.diff(rows)
     beat = int(np.median(beats))
     return beat if beat > 1 and np.mean(beats == beat) >= BEAT else 1
+
+
+def _find_bursts(recording: Recording, signals: Sequence[str], repeats: Mask) -> Mask:
+    """Short stretches of repeated rows that end with a jump to where motion went on.
+
+    None unless most of them do: then whatever repeats so briefly is stale.
+    """
+    none = np.zeros(len(repeats), dtype=bool)
+    places = [s for s in signals if s.endswith(".position")]
+    edges = np.diff(np.concatenate([[0], repeats.astype(int), [0]]))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    short = (ends - starts) < max(2, BURST * recording.rate)
+    short &= (starts > 3) & (ends < len(repeats) - 3)
+    starts, ends = starts[short], ends[short]
+    if len(starts) < BURSTS or not places:
+        return none
+    values = np.stack([recording.signals[s] for s in places], axis=1)
+    steps = np.array([_smallest_step(recording.signals[s]) for s in places])
+    usual = np.median(np.abs(np.diff(values, axis=0)), axis=0)
+    values = values / np.maximum(np.maximum(usual, steps), 1e-12)
+    ticks = np.maximum(np.maximum(usual, steps), 1e-12) / np.maximum(steps, 1e-12)
+    caught, found = [], []
+    for a, b in zip(starts, ends, strict=True):  # rows a … b - 1 repeat row a - 1
+        speed = 0.5 * (values[a - 1] - values[a - 3] + values[b + 2] - values[b]) / 2
+        energy = float(speed @ speed)
+        jump = values[b] - values[b - 1]
+        is_seen = np.max(np.abs(jump) * ticks) > TICKS
+        if is_seen and energy > 0.5 * len(places):  # about as quick as usual
+            caught.append(float(jump @ speed) / energy / (b - a + 1))
+        if is_seen:
+            found.append((a, b))
+    if len(caught) < BURSTS or not CAUGHT_UP[0] < np.median(caught) < CAUGHT_UP[1]:
+        return none
+    for a, b in found:
+        none[a:b] = True
+    return none
 
 
 def _surely_moves(values: Floats, repeats: Mask) -> Mask:

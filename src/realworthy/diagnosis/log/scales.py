@@ -7,16 +7,21 @@ within the range of its joints is not seen here; only physics can tell.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from realworthy.diagnosis.fix import Fix
-from realworthy.diagnosis.log.alike import FEW_ROWS, compare_over_lags
+from realworthy.diagnosis.log.alike import (
+    FEW_ROWS,
+    WINDOWS,
+    compare_over_lags,
+    compute_integral,
+)
+from realworthy.diagnosis.log.drives import Limits
 from realworthy.diagnosis.log.finding import Answer, Finding
 from realworthy.diagnosis.log.order import MAX_LAG, command_suffix
 from realworthy.recordings import Recording, SignalSource
-from realworthy.recordings.units import DEGREE, compute_ratio, find_unit_suspicions
+from realworthy.recordings.units import DEGREE, find_unit_suspicions
 
 TURN = 2 * np.pi
 UNITS = {
@@ -32,6 +37,8 @@ UNSURE = ("turns", "rounds per minute")
 """Near enough to common gears that the ratio must be exact."""
 ALIKE = 0.95
 SURE = 0.995
+AS_ALIKE = 0.003
+"""Correlation that a longer window may lose and still be taken."""
 NEAR, EXACT = 0.1, 0.02
 """Relative distance from a known ratio."""
 NEAR_COMMAND = 0.2
@@ -43,16 +50,6 @@ PLAUSIBLE = (0.6, 1.6)
 BEYOND = 5.0
 """Times its range that a joint must exceed before its unit is doubted."""
 BEYOND_TORQUE = 20.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a twin says that its joints can do; empty without a twin."""
-
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Joint → ends [rad or m]."""
-    torques: Mapping[str, float] = field(default_factory=dict)
-    """Joint → largest torque [N·m]."""
 
 
 def inspect_clock_unit(recording: Recording) -> list[Finding]:
@@ -103,8 +100,36 @@ def inspect_scales(recording: Recording, limits: Limits) -> list[Finding]:
     return found
 
 
+def measure_speed_ratio(recording: Recording, joint: str) -> tuple[float, float] | None:
+    """∫velocity over Δposition, and their correlation; None where nothing moves.
+
+    Over the longest window that is about as alike as the best: short ones miss what
+    happens between rows, and so take quick velocities for too small.
+    """
+    position = recording.signals[f"{joint}.position"]
+    velocity = recording.signals.get(f"{joint}.velocity")
+    if velocity is None:
+        return None
+    integral = compute_integral(recording.time, velocity)
+    found: list[tuple[float, float]] = []
+    for window in WINDOWS:
+        if 4 * window > len(position):
+            break
+        moved = position[window:] - position[:-window]
+        expected = integral[window:] - integral[:-window]
+        energy, wanted = float(moved @ moved), float(expected @ expected)
+        if min(energy, wanted) < 1e-12 or not np.isfinite(energy * wanted):
+            continue
+        alike = float(moved @ expected) / float(np.sqrt(energy * wanted))
+        found.append((float(np.copysign(np.sqrt(wanted / energy), alike)), alike))
+    if not found:
+        return None
+    best = max(abs(alike) for _, alike in found)
+    return next(f for f in reversed(found) if abs(f[1]) >= best - AS_ALIKE)
+
+
 def _velocity(recording: Recording, joint: str) -> Finding | None:
-    found = compute_ratio(recording, joint)
+    found = measure_speed_ratio(recording, joint)
     if found is None or abs(found[1]) < ALIKE:
         return None
     ratio, alike = found
@@ -160,7 +185,7 @@ def _command(recording: Recording, joint: str) -> Finding | None:
         return _wrong(joint, [name], unit, f"{evidence}.")
     if unit := _name_unit(ratio, ALIKE, near=NEAR_COMMAND):
         names = [f"{joint}.position"]
-        found = compute_ratio(recording, joint)
+        found = measure_speed_ratio(recording, joint)
         if found is not None and PLAUSIBLE[0] < found[0] < PLAUSIBLE[1]:
             names.append(f"{joint}.velocity")
         return _wrong(joint, names, unit, f"{evidence}.")
@@ -182,7 +207,7 @@ def _range(recording: Recording, joint: str, limits: Limits) -> Finding | None:
     if np.mean(inside) < 0.99:
         return _answer(Answer.NOTE, joint, f"{evidence}; degrees do not explain it.")
     names = [f"{joint}.position"]
-    if (ratio := compute_ratio(recording, joint)) and PLAUSIBLE[0] < ratio[0]:
+    if (ratio := measure_speed_ratio(recording, joint)) and PLAUSIBLE[0] < ratio[0]:
         names += [f"{joint}.velocity"] if ratio[0] < PLAUSIBLE[1] else []
     names += _commands_alike(recording, joint)
     return _wrong(joint, names, "degrees", f"{evidence}.")
