@@ -3,10 +3,12 @@
 Recordings are those under $REALWORTHY_DATA. Folds of them are left out in turn, of the
 servo bench whole gains; without each fold the twin is calibrated anew with nothing set
 by hand, and measured on what was left out, as `realworthy calibrate --folds` and
-`realworthy measure` do. Mean and worst fold count.
+`realworthy measure` do. Mean and worst fold count, with the rows in which a joint
+stalls on something that the twin lacks, and without them.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
+    python benchmarks/calibration.py --folds 1            the first fold of each
     python benchmarks/calibration.py --missing            folds that this commit lacks
 
 Every fold goes into benchmarks/results/calibration.json as soon as it is known, with
@@ -90,6 +92,9 @@ class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Recording → quantity → with the calibrated twin."""
     controllers: dict[str, Interval] = {}
     """Folder of controllers' runs → 95 % of errors after over before."""
+    apart_from_stalls: float | None = None
+    """[rad] `after` without the rows in which a joint stalls on something that the twin
+    lacks; None where none does."""
     ratios: list[str] = []
     """Inertia over mass times lever, in words."""
     warnings: list[str] = []
@@ -226,6 +231,7 @@ def run_fold(
             for name, gap in each.items()
         },
         controllers=controllers,
+        apart_from_stalls=found.after_apart_from_stalls if found.stalled else None,
         ratios=[ratio.to_words() for ratio in found.ratios],
         warnings=list(found.warnings),
         seconds=clock,
@@ -278,6 +284,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
         own = [row for row in found if row.machine == machine.name]
         for q in machine.quantities if own else ():
             after = [row.after[q.name] for row in own]
+            apart = [row.apart_from_stalls or row.after[q.name] for row in own]
             means.append(
                 [
                     f"{machine.name}, {q.name}",
@@ -285,6 +292,8 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
                     round(float(np.mean([row.before[q.name] for row in own])), 4),
                     round(float(np.mean(after)), 4),
                     round(max(after), 4),
+                    round(float(np.mean(apart)), 4),
+                    round(max(apart), 4),
                     q.mean_bar,
                     q.worst_bar,
                     round(float(np.mean([row.processor for row in own]))),
@@ -297,6 +306,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
                     + (f" and {n} more" if (n := len(row.left_out) - 1) else ""),
                     round(row.before[q.name], 4),
                     round(row.after[q.name], 4),
+                    row.apart_from_stalls and round(row.apart_from_stalls, 4),
                     round(row.processor),
                 ]
                 for row in own
@@ -315,11 +325,13 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
     return {
         "machines": make(
             "machine, error [rad]; folds; nominal; calibrated, mean; worst fold; "
-            "bar, mean; bar, worst; processor time of a fold [s]",
+            "without stalls, mean; worst; bar, mean; bar, worst; "
+            "processor time of a fold [s]",
             means,
         ),
         "folds": make(
-            "machine, error [rad]; left out; nominal; calibrated; processor time [s]",
+            "machine, error [rad]; left out; nominal; calibrated; without stalls; "
+            "processor time [s]",
             folds,
         ),
     }
@@ -348,6 +360,7 @@ def main() -> None:
     parser.add_argument(
         "--missing", action="store_true", help="skip folds of this commit"
     )
+    parser.add_argument("--folds", nargs="*", type=int, help="numbers, from 1")
     chosen = parser.parse_args()
     for machine in MACHINES:
         if chosen.only and not any(word in machine.name for word in chosen.only):
@@ -355,7 +368,9 @@ def main() -> None:
         every = load_recordings([DATA / machine.folder], machine.importer)
         believable, doubts = drop_impossible_torques(load_twin(machine.twin), every)
         print(*doubts, sep="\n", end="\n" if doubts else "")
-        for held in machine.divide(believable):
+        for number, held in enumerate(machine.divide(believable), start=1):
+            if chosen.folds and number not in chosen.folds:
+                continue
             key = (machine.name, [r.name for r in held], read_commit())
             done = [(r.machine, r.left_out, r.commit) for r in load_file().folds]
             if chosen.missing and key in done:

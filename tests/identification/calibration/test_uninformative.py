@@ -7,7 +7,11 @@ import pytest
 
 from realworthy.deployment import play
 from realworthy.identification import CalibrationOutcome, ParameterVerdict, calibrate
-from realworthy.identification.calibration.result import Calibration
+from realworthy.identification.calibration.result import (
+    Calibration,
+    ParameterEstimate,
+)
+from realworthy.identification.calibration.uninformative import find_want_of_evidence
 from realworthy.identification.validation.evidence import (
     beats_persistence,
     find_resting_joints,
@@ -145,6 +149,33 @@ def test_recordings_that_stand_still_do_not_judge():
     assert len(said) == 1
     assert find_resting_joints([still], ("joint",)) == ("joint",)
     assert find_resting_joints([still, moving], ("joint",)) == ()
+
+
+def test_numbers_known_to_a_third_of_their_size_keep_a_twin_that_predicts_better():
+    """None is known to a tenth, and yet the recordings tell something of each."""
+
+    def estimate(share: float) -> ParameterEstimate:
+        return ParameterEstimate(
+            name="joint.damping",
+            unit="N·m·s/rad",
+            before=0.1,
+            mean=0.2,
+            sd=0.2 * share,
+            verdict=ParameterVerdict.NOT_EXCITED,
+        )
+
+    def find(share: float) -> str:
+        better = HeldOutError(recording="r", before=0.06, after=0.007, persistence=0.2)
+        return find_want_of_evidence(
+            CalibrationOutcome.IMPROVED,
+            [estimate(share)],
+            [better],
+            [swing(3.0)],
+            ("joint",),
+        )
+
+    assert find(0.33) == ""
+    assert "half its size" in find(0.9)
 
 
 def test_a_swing_that_moves_is_fitted_and_beats_persistence():

@@ -8,7 +8,8 @@ import pytest
 from realworthy.errors import RealworthyError
 from realworthy.identification import Problem, fit_least_squares
 from realworthy.identification.problem.batch import DIVERGED
-from realworthy.recordings import Recording
+from realworthy.recordings import Recording, Sidecar
+from realworthy.recordings import SignalNoise as DeclaredNoise
 from realworthy.simulators import MujocoCpu, record
 from realworthy.twins import Twin, bind
 from tests.identification.conftest import FIVE, draw_truth, multisine, play_hidden
@@ -39,6 +40,36 @@ def test_at_the_truth_residuals_are_unit_noise(
     rmse = problem.rmse(found)
     assert set(rmse) == set(problem.names)
     assert all(r["joint"] == pytest.approx(1e-3, rel=0.1) for r in rmse.values())
+
+
+def test_an_encoder_that_rests_between_two_steps_has_the_noise_of_its_steps(
+    joint: Twin,
+):
+    """Steps of 1.5 mrad: noise of step / √12 where it moves, and none to be seen where
+    it rests. A declared noise stands."""
+    step = 2 * np.pi / 4096
+    t = np.arange(500) / 250.0
+    moving = 0.3 * np.sin(2 * t)
+
+    def read(position: np.ndarray, sidecar: Sidecar) -> Recording:
+        steps = step * np.round(position / step)
+        signals = {"joint.position": steps, "joint.command": position}
+        return Recording(t, signals, sidecar)
+
+    silent = Sidecar(command_kind="position", rate=250.0)
+    declared = Sidecar(
+        command_kind="position", rate=250.0, noise=DeclaredNoise(position=1e-6)
+    )
+    given = [
+        read(moving, silent),
+        read(np.full_like(t, 0.1), silent),
+        read(np.full_like(t, 0.1), declared),
+    ]
+    problem = Problem(joint, given, FIVE, horizon=np.inf)
+    moves, rests, told = (float(source.noise[0]) for source in problem.sources)
+    assert moves == pytest.approx(step / np.sqrt(12), rel=0.3)
+    assert rests == pytest.approx(0.5 * moves, rel=0.01)
+    assert told == 1e-6
 
 
 def test_a_batch_gives_each_candidate_what_it_gets_alone(

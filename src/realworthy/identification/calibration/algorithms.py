@@ -33,15 +33,16 @@ from realworthy.identification.calibration.servo_forms import (
     apply_form,
     choose_servo_form,
     lengthen_steps,
+    refine_servo_numbers,
 )
 from realworthy.identification.calibration.steps import (
     FIT_SETTINGS,
     NO_FOLDS,
     choose,
-    fit_all,
     fit_from_afar,
     fit_identifiable,
     fit_joints_alone,
+    improve_servo_fit,
     leave_experiments_out,
     list_candidates,
     refine,
@@ -132,7 +133,8 @@ def calibrate_duty_servos(task: CalibrationTask) -> FittedTwin:
     """Servos whose firmware sets a duty: friction and motor first, then their numbers.
 
     Which terms a servo needs is chosen by experiments left out (`choose_servo_form`),
-    so the recordings are not asked again what they tell.
+    so the recordings are not asked again what they tell. Both searches replay joints by
+    themselves; least squares in the whole twin goes on from there.
     """
     names = choose_parameters(task.twin, task.joints)
     first = task.cut(task.twin, names)
@@ -140,12 +142,11 @@ def calibrate_duty_servos(task: CalibrationTask) -> FittedTwin:
     def compare() -> StartPart:
         task.progress(0.05, "comparing frictions and motors")
         found = choose_servo_form(task.twin, first.with_space)
-        return StartPart(
-            values=found.values,
-            misfit=found.misfit,
-            form=found.form,
-            notes=(found.to_words(),),
-        )
+        task.progress(0.15, "fitting joints one by one")
+        shaped = apply_form(task.twin, found.form).with_values(found.values)
+        names = list_servo_parameters(shaped)
+        values = refine_servo_numbers(first.with_space(lengthen_steps(shaped), names))
+        return StartPart(values=values, form=found.form, notes=(found.to_words(),))
 
     start = task.checkpoint.once("servo form", StartPart, compare)
     assert start.form is not None  # `compare` has chosen one
@@ -157,7 +158,7 @@ def calibrate_duty_servos(task: CalibrationTask) -> FittedTwin:
     fit = task.checkpoint.once(
         "fit",
         FitPart,
-        lambda: fit_all(task, problem, start.misfit, settings=SERVO_FIT),
+        lambda: improve_servo_fit(task, problem),
     )
     found = FittedTwin(
         start=near,

@@ -107,10 +107,34 @@ def refine_all_parameters(
             break
         error, point = reached, taken.point
     problem.take_counts(wider)
+    return _describe_answer(problem, at, trace, began, counts), prior, at
+
+
+def describe_numbers(problem: Problem, *, misfit: float) -> Fit:
+    """The problem's nominal numbers as an answer that a search has found."""
+    began, counts = time.perf_counter(), problem.evaluation_count
+    z = problem.start_z
+    prior, point = make_prior(problem, z, misfit), evaluate_at(problem, z)
+    jacobian = differentiate(
+        problem, z, point.starts, colouring=find_colouring(problem, z)
+    )
+    at = linearise(problem, point, jacobian, prior, ROUGH_FIT.outlier)
+    trace = [Iteration(at.cost, at.promised, 0.0, np.inf, z)]
+    return _describe_answer(problem, at, trace, began, counts)
+
+
+def _describe_answer(
+    problem: Problem,
+    at: Linearised,
+    trace: list[Iteration],
+    began: float,
+    counts: int,
+) -> Fit:
+    """A fit that ended where the problem is linearised, with a sharp covariance."""
     found = Minimum(at, Ending.CONVERGED, tuple(trace))
     sharp = refine_jacobian(problem, at.point, at.jacobian)
     covariance, inflation = estimate_covariance(problem, at, sharp)
-    fit = Fit(
+    return Fit(
         space=problem.space,
         z=at.point.z,
         covariance_z=covariance,
@@ -127,7 +151,6 @@ def refine_all_parameters(
         evaluation_count=problem.evaluation_count - counts,
         diverged_count=problem.diverged_count,
     )
-    return fit, prior, at
 
 
 def fit_all_parameters(

@@ -1,8 +1,8 @@
 """What recordings say a servo has: load friction, and a motor that saturates.
 
 Which terms a servo needs is discrete, so it is chosen by experiments left out. Every
-form is fitted, roughly and with long time steps, to the others; a richer one is taken
-only where it predicts better.
+form is fitted to the others with long time steps, each joint by itself; a richer one is
+taken only where it predicts better.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +10,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
-import numpy as np
 
 from realworthy.actuators import MotorDc
 from realworthy.identification.calibration.duty_servos import (
     find_duty_servos,
     list_servo_parameters,
 )
-from realworthy.identification.calibration.priors import make_prior
+from realworthy.identification.calibration.servo_search import search_servo_numbers
+from realworthy.identification.problem.drives_alone import DrivesAlone
 from realworthy.identification.problem.problem import Problem
-from realworthy.identification.solver.least_squares import polish
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
-from realworthy.identification.validation.cross_validation import predict
 from realworthy.identification.validation.friction_models import frictions
 from realworthy.twins import Twin
 from realworthy.twins.structure import set_timestep
@@ -32,11 +30,8 @@ _FIRST_LOAD_FRICTION = 0.2
 """Load friction of a small gearbox, to begin with."""
 _COMPARISON_TIMESTEP, _FIT_TIMESTEP = 0.006, 0.003
 """[s] of a time step for comparisons, and for a fit."""
-_EXPECTED_MISFIT = 1e3
-"""Squared size of residuals beside white noise that is expected of a servo's replay."""
 _LEFT_OUT_EVERY = 3
 """One experiment out of so many is left out."""
-_COMPARISON_FIT = LeastSquaresSettings(iterations=12, share=1e-3)
 SERVO_FIT = LeastSquaresSettings(iterations=15, share=1e-3)
 """Of a servo's numbers: sticking makes the cost rough, and more steps gain nothing."""
 Pose = Callable[[Twin, Sequence[str]], Problem]
@@ -69,11 +64,9 @@ class ChosenForm:
 
     form: ServoForm
     values: dict[str, float]
-    """Numbers of a rough fit with it."""
-    misfit: float
-    """Squared size of its residuals beside white noise."""
+    """Numbers of a search with it in the experiments that were not left out."""
     errors: dict[ServoForm, float]
-    """Form → [rad] of experiments that were left out."""
+    """Form → [rad] mean absolute error of experiments that were left out."""
 
     def to_words(self) -> str:
         tried = ", ".join(f"{f.to_words()} {e:.3g} rad" for f, e in self.errors.items())
@@ -137,10 +130,16 @@ def _try(twin: Twin, form: ServoForm, pose: Pose) -> ChosenForm:
         lengthen_steps(shaped, _COMPARISON_TIMESTEP), list_servo_parameters(shaped)
     )
     seen, unseen = split_experiments(problem)
-    prior = make_prior(seen, seen.start_z, _EXPECTED_MISFIT)
-    fit = polish(seen, seen.start_z, prior, _COMPARISON_FIT)
-    error = float(np.mean(list(predict(unseen, fit.z)[0].values())))
-    return ChosenForm(form=form, values=fit.e, misfit=fit.misfit, errors={form: error})
+    z = search_servo_numbers(DrivesAlone(seen), problem.start_z, searches=1)
+    error = float(DrivesAlone(unseen).errors(z).mean())
+    values = problem.space.values(problem.coordinates.from_z(z))
+    return ChosenForm(form=form, values=values, errors={form: error})
+
+
+def refine_servo_numbers(problem: Problem) -> dict[str, float]:
+    """What all experiments say from where the problem's twin has them."""
+    z = search_servo_numbers(DrivesAlone(problem), problem.start_z)
+    return problem.space.values(problem.coordinates.from_z(z))
 
 
 def split_experiments(problem: Problem) -> tuple[Problem, Problem]:

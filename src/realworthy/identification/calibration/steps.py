@@ -18,6 +18,8 @@ from realworthy.identification.calibration.first_fits import (
     fit_shared,
 )
 from realworthy.identification.calibration.full_fits import (
+    describe_numbers,
+    estimate_misfit,
     fit_all_parameters,
     refine_all_parameters,
 )
@@ -32,6 +34,8 @@ from realworthy.identification.calibration.parameter_choice import (
 )
 from realworthy.identification.calibration.piece_choice import PiecesToFit
 from realworthy.identification.calibration.priors import make_prior
+from realworthy.identification.calibration.servo_forms import SERVO_FIT
+from realworthy.identification.calibration.servo_search import measure_mean_error
 from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.support_surface import (
     find_support_surface,
@@ -290,6 +294,25 @@ def fit_all(
         progress=lambda share: task.progress(0.3 + 0.4 * share, words),
     )
     return keep_fit(fit, is_minimum=fit.converged)
+
+
+def improve_servo_fit(task: CalibrationTask, problem: Problem) -> FitPart:
+    """Least squares in the whole twin where that lowers the mean error; else as begun.
+
+    Of a single joint, the search has replayed the whole twin already. And where an arm
+    sticks, a step that lowers squares may be a worse answer: one recording that ends at
+    another pose outweighs the rest.
+    """
+    begun, misfit = problem.start_z, estimate_misfit(problem)
+    if not task.search.is_least_squares:
+        return fit_all(task, problem, misfit, settings=SERVO_FIT)
+    if len(task.joints) > 1:
+        fit = fit_all(task, problem, misfit, settings=SERVO_FIT)
+        errors = [measure_mean_error(problem, z) for z in (np.array(fit.z), begun)]
+        if errors[0] < errors[1]:
+            return fit
+    task.progress(0.5, "asking how well numbers are known")
+    return keep_fit(describe_numbers(problem, misfit=misfit), is_minimum=True)
 
 
 def leave_experiments_out(

@@ -26,6 +26,10 @@ from realworthy.twins import Twin
 
 _DESIGN = ExcitationSettings(generation_count=1, sample_count=1, check_count=4)
 """A rough design, in seconds; `realworthy excite` searches for a better one."""
+_TOLD_SHARE = 0.5
+"""Share of its size below which an sd says something: half of what was believed. Of 27
+motions of a real SO-101 no number was known to a tenth of its size across folds, and
+yet they brought the error on ten others from 0.064 to 0.007 rad (2026-11-19)."""
 _POSE_KINDS = ("sensor_bias", "height")
 """Kinds that no motion is designed for: any motion within gravity tells them."""
 
@@ -57,10 +61,18 @@ def find_want_of_evidence(
             "goes on as it is: what moves the robot is not in the recordings, such as "
             "a hand"
         )
-    known = [e.name for e in estimates if e.is_fitted and e.verdict.is_known]
-    if outcome.is_kept and not known:
-        return "no number is known well enough by itself"
+    if outcome.is_kept and not any(_is_told(e) for e in estimates):
+        return "no number is known to half its size, alone or in combination"
     return ""
+
+
+def _is_told(estimate: ParameterEstimate) -> bool:
+    """Whether recordings say something of a number, be it with others."""
+    if not estimate.is_fitted:
+        return False
+    together = estimate.verdict is ParameterVerdict.ONLY_IN_COMBINATION
+    narrow = estimate.sd <= _TOLD_SHARE * abs(estimate.mean)
+    return estimate.verdict.is_known or together or narrow
 
 
 def withdraw(estimates: Sequence[ParameterEstimate]) -> tuple[ParameterEstimate, ...]:
