@@ -2,13 +2,16 @@
 
     python benchmarks/kills.py                       # 20 kills of each: about an hour
     python benchmarks/kills.py --only train --kills 5
+    python benchmarks/kills.py --only tour --jobs 12 # where there are many cores
 
 Each command is run as it is, twice; then it is killed at seeded random moments of its
 time, and run again the same way (`train` with `--resume`). Counted are: files under
 their final names that are not whole, processes that outlive their parent, files that
 the second run leaves beside those of an undisturbed one, second runs that are refused,
 and results that differ. Results are the JSON file less times, for `train` the weights
-and all that learning goes on from, bit by bit.
+and all that learning goes on from, bit by bit. `identify` and `experiment` move a
+stand-in in their own process; `record` and `deploy` on one that runs in real time are
+in kills_robot.py.
 """
 
 import argparse
@@ -27,6 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -40,6 +44,8 @@ PATIENCE = 10.0
 """[s] within which processes must have followed their parent."""
 LIMIT = 900.0
 """[s] that one run may take."""
+ASIDE = re.compile(r"\.\d+(\.journal)?$")
+"""How names of unfinished work end that made way for the next run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +86,13 @@ JOBS = (
         "--report c.html"
     ),
     _job("tour --quick --no-wire --output tour"),
+    _job(
+        "identify pendulum --robot sim:pendulum_1_easy --output i.twin.yaml --rounds 2 "
+        "--seconds 3"
+    ),
+    _job(
+        "experiment inertia --robot sim:pendulum_1_easy --output e.npz --report e.html"
+    ),
 )
 SUITE = """\
 schema: 1
@@ -116,6 +129,13 @@ class Row:
     compared: int = 0
     """Numbers and words of the result that were compared, each time."""
 
+    def add(self, other: "Row") -> None:
+        """What came of further kills of the command."""
+        for name in ("kills", "orphans", "done_before", "set_aside"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("broken", "blocked", "left", "different"):
+            getattr(self, name).extend(getattr(other, name))
+
     @property
     def is_clean(self) -> bool:
         wrong = (*self.broken, *self.blocked, *self.left, *self.different)
@@ -143,8 +163,10 @@ def make_inputs(folder: Path, *, with_policy: bool) -> None:
         shutil.rmtree(folder / "run")
 
 
-def try_job(job: Job, inputs: Path, place: Path, *, kills: int, seed: int) -> Row:
-    """Undisturbed twice, then killed `kills` times and run again."""
+def try_job(
+    job: Job, inputs: Path, place: Path, *, kills: int, seed: int, jobs: int = 1
+) -> Row:
+    """Undisturbed twice, then killed `kills` times, `jobs` at a time, and run again."""
     results, took = [], []
     for k in range(2):
         folder = make_place(place / f"whole_{k}", inputs)
@@ -158,20 +180,25 @@ def try_job(job: Job, inputs: Path, place: Path, *, kills: int, seed: int) -> Ro
     names = list_files(place / "whole_0")
     row = Row(command=job.name, seconds=min(took), compared=len(same))
     chance = random.Random(f"{seed} {job.name}")
-    for k in range(kills):
+    moments = [chance.uniform(0.0, min(took)) for _ in range(kills)]
+
+    def kill(k: int) -> Row:
+        found = Row(command=job.name, seconds=min(took), kills=1)
         folder = make_place(place / f"kill_{k}", inputs)
-        kill_once(job, folder, chance.uniform(0.0, min(took)), row)
-        row.kills += 1
-        row.broken += [f"kill {k}: {path}" for path in find_broken(folder)]
-        row.set_aside += run_again(job, folder, row, k)
+        kill_once(job, folder, moments[k], found)
+        found.broken = [f"kill {k}: {path}" for path in find_broken(folder)]
+        found.set_aside = run_again(job, folder, found, k)
         result = read_result(folder)
-        row.different += [
-            f"kill {k}: {key}"
-            for key in sorted(same)
-            if result.get(key) != results[0][key]
-        ][:3]
-        row.left += [f"kill {k}: {name}" for name in sorted(list_files(folder) - names)]
+        different = [x for x in sorted(same) if result.get(x) != results[0][x]]
+        found.different = [f"kill {k}: {key}" for key in different[:3]]
+        left = sorted(list_files(folder) - names)
+        found.left = [f"kill {k}: {name}" for name in left]
         shutil.rmtree(folder)
+        return found
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for found in pool.map(kill, range(kills)):
+            row.add(found)
     return row
 
 
@@ -205,7 +232,7 @@ def run_again(job: Job, folder: Path, row: Row, k: int) -> bool:
         done = run((*job.arguments, *resume, "--overwrite"), folder)
     if done.returncode not in (0, 1):
         row.blocked.append(f"kill {k}: {done.stderr.strip()[-300:]}")
-    asides = [path for path in folder.iterdir() if re.search(r"\.\d+$", path.name)]
+    asides = [path for path in folder.rglob("*") if ASIDE.search(path.name)]
     for path in asides:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     return bool(asides)
@@ -346,6 +373,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     chosen = parser.parse_args()
     print(
         f"{'command':10s} {'takes [s]':>9s} {'kills':>5s} {'broken':>6s} "
@@ -357,7 +385,14 @@ def main() -> None:
         make_inputs(inputs, with_policy="certify" in chosen.only)
         for job in (job for job in JOBS if job.name in chosen.only):
             where = Path(place) / job.name
-            row = try_job(job, inputs, where, kills=chosen.kills, seed=chosen.seed)
+            row = try_job(
+                job,
+                inputs,
+                where,
+                kills=chosen.kills,
+                seed=chosen.seed,
+                jobs=chosen.jobs,
+            )
             print(
                 f"{row.command:10s} {row.seconds:9.1f} {row.kills:5d} "
                 f"{len(row.broken):6d} {row.orphans:7d} {len(row.blocked):7d} "

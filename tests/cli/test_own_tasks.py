@@ -389,8 +389,8 @@ def test_a_file_that_raises(run: Run, write: Write, text: str, said: str):
         run,
         "mine.py:Mine",
         f"BadFile: mine.py: {said}\n"
-        "  A task's file runs when it is loaded: correct it, and put what a script "
-        'does under `if __name__ == "__main__":`.\n',
+        "  The file runs when it is loaded: correct it, and put what a script does "
+        'under `if __name__ == "__main__":`.\n',
     )
 
 

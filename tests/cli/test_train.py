@@ -219,7 +219,8 @@ def test_no_setting_of_a_learner_hides_an_option():
         (
             ("--learner", "arss"),
             "UnknownName: Realworthy has no learner 'arss'.\n"
-            "  Nearest: 'ars'. All: realworthy show learners\n",
+            "  Nearest: 'ars'. Or one of your own: my_file.py:MyLearner. All: "
+            "realworthy show learners\n",
         ),
         (
             ("--learner", "ars", "--horizon", "3"),

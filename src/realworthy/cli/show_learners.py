@@ -32,7 +32,7 @@ def show_learners() -> object:
         _emit_settings(name)
     emit_note(
         "realworthy train TASK --learner NAME takes these options; a preset's values "
-        "come first.",
+        "come first. A learner of your own: my_file.py:MyLearner.",
         style="",
     )
     return {
@@ -57,7 +57,7 @@ def show_learner(name: str) -> object:
 
 
 def _emit_settings(name: str) -> None:
-    rows = _list_settings(LEARNERS[name].Settings)
+    rows = _list_settings(find_learner(name).Settings)
     emit_table(
         f"Settings of {name}",
         ("option", "default", ""),

@@ -56,8 +56,8 @@ class Train:
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
     ] = None
     """Who learns: ppo (default), sapg, fastsac, fasttd3, ars, es; realworthy show
-    learners. Its settings are options as well: with --learner NAME, --help lists
-    them."""
+    learners. Or a class of your own: my_file.py:MyLearner. Its settings are options as
+    well: with --learner NAME, --help lists them."""
     start_from: Annotated[
         str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
     ] = ""
@@ -226,6 +226,7 @@ class Train:
     def _resume(self, seed: int, show: "Progress") -> "Training":
         from realworthy.artefacts import is_vacant
         from realworthy.errors import RealworthyError
+        from realworthy.learning.catalogue import find_learner
         from realworthy.learning.runs import RunFolder
         from realworthy.learning.train import resume, train
         from realworthy.learning.training import TrainSettings
@@ -236,7 +237,9 @@ class Train:
         is_missing = not is_one and self.output.is_dir() and not folder.exists()
         if is_missing or (folder.is_dir() and is_vacant(folder)):  # killed at once
             return train(self._settings(seed), output=folder, progress=show)
-        find_task(self.task)  # a file that is named here may be run again
+        find_task(self.task)  # files that are named here may be run again
+        if self.learner:
+            find_learner(self.learner)
         began = RunFolder(folder).read_settings(TrainSettings)
         if began.task != self.task:
             raise RealworthyError(

@@ -238,22 +238,23 @@ def list_presets(task: TaskLike) -> Mapping[str, Preset]:
     return presets
 
 
-def find_preset(task: TaskLike, learner: str = "") -> Preset:
+def find_preset(
+    task: TaskLike, learner: str = "", settings: type[LearnerSettings] | None = None
+) -> Preset:
     """How a learner learns a task; empty: the task's first learner.
 
     Without a preset of its own a learner has its default settings, and the worlds and
-    minutes of the task's first one; a task without any has PPO's.
+    minutes of the task's first one; a task without any has PPO's. `settings` are the
+    learner's, where they are known already.
     """
     presets = list_presets(task)
-    if not presets:
-        settings = find_learner(learner or "ppo").Settings
-        return replace(_UNTUNED, learner=settings)
-    first = next(iter(presets.values()))
-    if not learner:
-        return first
-    settings = find_learner(learner).Settings
-    default = replace(first, learner=settings, on_gpu=None)
-    return presets.get(learner, default)
+    if learner in presets:
+        return presets[learner]
+    if not learner and presets:
+        return next(iter(presets.values()))
+    settings = settings or find_learner(learner or "ppo").Settings
+    first = next(iter(presets.values()), _UNTUNED)
+    return replace(first, learner=settings, on_gpu=None)
 
 
 def _randomize(definition: TaskDefinition, twin: Twin) -> Randomization:

@@ -1,9 +1,11 @@
 """The folder of a run: settings, checkpoints, metrics and, in the end, a policy."""
 
+import contextlib
 import importlib.metadata
 import itertools
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,14 @@ class RunFolder:
         """Makes the folder and writes the settings; refuses one that is in use."""
         self.check_free()
         self._write(settings, overwrite=False)
+
+    def clear(self) -> None:
+        """Undoes `begin`, of a run that ended before its first checkpoint."""
+        self.settings.unlink(missing_ok=True)
+        shutil.rmtree(self.metrics, ignore_errors=True)
+        for folder in (self.path / "checkpoints", self.path):
+            with contextlib.suppress(OSError):  # something else is in it
+                folder.rmdir()
 
     def change(self, settings: object) -> None:
         """Other settings, of a run that goes on."""

@@ -13,6 +13,7 @@ from realworthy.errors import RealworthyError
 from realworthy.learning.catalogue import name_learner
 from realworthy.learning.distributed import Team, join_team
 from realworthy.learning.judgement import conclude
+from realworthy.learning.learner_files import blamed as learner_blamed
 from realworthy.learning.practice import Practice
 from realworthy.learning.presets import (
     apply_published,
@@ -73,7 +74,7 @@ def train(
     else:
         definition = _find_definition(settings, task)
     settings.check()
-    with definition.blamed():
+    with learner_blamed(settings.learner), definition.blamed():
         return _train(settings, definition, output, task, randomization, progress)
 
 
@@ -96,7 +97,12 @@ def _train(
         if settings.start_from:
             practice.start_from(RunFolder(settings.start_from))
         team.share(lambda: folder.begin(settings))  # what is refused leaves no folder
-        practice.learn(progress)
+        try:
+            practice.learn(progress)
+        except Exception:
+            if team.is_first and not folder.has(LATEST):
+                folder.clear()  # nothing to go on with; the name is free again
+            raise
         return team.share(lambda: conclude(practice))
 
 
@@ -131,6 +137,7 @@ def resume(
     build, spread, remarks = _prepare(settings, definition, task, randomization)
     team = join_team(settings.device)
     with (
+        learner_blamed(settings.learner),
         definition.blamed(),
         _alone(folder, team),
         _minding_memory(settings, folder),

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from realworthy.errors import RealworthyError
-from realworthy.learning.catalogue import LEARNERS, name_learner
-from realworthy.learning.learner import LearnerSettings, Metrics
+from realworthy.learning.catalogue import name_settings
+from realworthy.learning.learner import Learner, LearnerSettings, Metrics
+from realworthy.learning.learner_files import check_learner
 from realworthy.learning.presets import Grow, Randomize, find_preset
 from realworthy.learning.runs import RunFolder
 from realworthy.policies.contract import TaskSetting
@@ -99,8 +100,9 @@ class TrainSettings:
 class TrainOptions(TypedDict, total=False):
     """What is asked of a training; the rest is as presets say."""
 
-    learner: str | LearnerSettings
-    """By name, with the settings of its preset, or with settings; PPO unless said."""
+    learner: str | type[Learner] | LearnerSettings
+    """By name or class, with the settings of its preset, or with settings; PPO unless
+    said."""
     task_settings: Mapping[str, TaskSetting]
     start_from: str | Path
     twin: str | Path
@@ -130,13 +132,14 @@ def choose_settings(task: TaskLike, **options: Unpack[TrainOptions]) -> TrainSet
     device = options.get("device", "cpu")
     asked = options.get("learner", "")
     if isinstance(asked, str):
-        preset = find_preset(definition, asked).on(device)
-        learner = preset.learner()
-    else:  # a learner of a user's own has the worlds of the task's first one
-        name = name_learner(asked)
-        known = name if name in LEARNERS else ""
-        preset = find_preset(definition, known).on(device)
-        learner = asked
+        preset = find_preset(definition, asked)
+    else:
+        if isinstance(asked, type):
+            check_learner(asked, asked.__qualname__)
+        kind = asked.Settings if isinstance(asked, type) else type(asked)
+        preset = find_preset(definition, name_settings(kind), kind)
+    preset = preset.on(device)
+    learner = asked if isinstance(asked, LearnerSettings) else preset.learner()
     minutes, steps = options.get("minutes"), options.get("steps")
     target = options.get("target")
     return TrainSettings(

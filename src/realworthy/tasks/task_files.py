@@ -38,21 +38,22 @@ def load_task(name: str, *, is_named: bool = True) -> TaskDefinition:
     Unless it `is_named` by the user, contents that were never named are refused.
     """
     path, wanted, content = _read(name)
-    if not (is_named or is_remembered(_hash(content))):
-        raise RealworthyError(
-            f"{path} is a program that was never run here, or has changed since.",
-            hint=f"Read it; then name it yourself: {name}",
-        )
-    module = _run(Path(path), content)
-    remember(_hash(content))
+    module = _run_named(name, path, content, is_named=is_named)
     return _define(_find_class(module, path, wanted), path, _hash(content))
+
+
+def load_module(name: str, *, is_named: bool = True) -> tuple[ModuleType, str, str]:
+    """The file of `my_file.py:NAME`, which is run; its path, and NAME or nothing.
+
+    Unless it `is_named` by the user, contents that were never named are refused.
+    """
+    path, wanted, content = _read(name)
+    return _run_named(name, path, content, is_named=is_named), path, wanted
 
 
 def load_named(name: str) -> object:
     """What stands behind `my_file.py:NAME`; its file is run."""
-    path, wanted, content = _read(name)
-    module = _run(Path(path), content)
-    remember(_hash(content))
+    module, path, wanted = load_module(name)
     if not hasattr(module, wanted):
         public = [x for x in vars(module) if not x.startswith("_")]
         raise UnknownName("name", wanted, public, owner=path)
@@ -108,6 +109,11 @@ def recall_task(file: TaskFile, policy: Path) -> TaskDefinition:
     return load_task(f"{same[0]}:{file.name}")
 
 
+def remember_file(path: Path) -> None:
+    """A user runs this file: runs and policies may name it from now on."""
+    remember(_hash(path.read_bytes()))
+
+
 def remember(digest: str) -> None:
     """A user has named a file with this content: policies may, from now on."""
     if is_remembered(digest):
@@ -144,6 +150,18 @@ def _read(name: str) -> tuple[str, str, bytes]:
     return path, wanted, read_bytes(path)
 
 
+def _run_named(name: str, path: str, content: bytes, *, is_named: bool) -> ModuleType:
+    """The file as a module, where it may run."""
+    if not (is_named or is_remembered(_hash(content))):
+        raise RealworthyError(
+            f"{path} is a program that was never run here, or has changed since.",
+            hint=f"Read it; then name it yourself: {name}",
+        )
+    module = _run(Path(path), content)
+    remember(_hash(content))
+    return module
+
+
 def _run(path: Path, content: bytes) -> ModuleType:
     """The file as a module; once, as long as it does not change."""
     where = hashlib.sha256(str(path.resolve()).encode() + content).hexdigest()
@@ -169,8 +187,8 @@ def _run(path: Path, content: bytes) -> ModuleType:
             path,
             f"running it raised {type(error).__name__}"
             f"{f' in line {line}' if line else ''}: {say(error)}.",
-            hint="A task's file runs when it is loaded: correct it, and put what a "
-            'script does under `if __name__ == "__main__":`.',
+            hint="The file runs when it is loaded: correct it, and put what a script"
+            ' does under `if __name__ == "__main__":`.',
         ) from error
     return module
 
