@@ -157,7 +157,8 @@ def rebuild_command(recording: Recording, entry: Rebuilt, form: CommandForm) -> 
         added = np.cumsum(logged)
     else:
         ends = 2 * recording.time[-1] - recording.time[-2]
-        added = np.cumsum(logged * np.diff(recording.time, append=ends))
+        moved = logged * np.diff(recording.time, append=ends)
+        added = np.cumsum(moved) - 0.5 * moved  # where it is half-way through the row
     asked = position
     torque = recording.signals.get(f"{entry.joint}.torque")
     if torque is not None and entry.kp > 0:

@@ -32,6 +32,7 @@ from realworthy.diagnosis.log.scales import inspect_clock_unit, inspect_scales
 from realworthy.diagnosis.log.sides import choose_side
 from realworthy.diagnosis.log.speed_ratio import inspect_clock_scale
 from realworthy.diagnosis.log.torque_commands import inspect_torque_commands
+from realworthy.diagnosis.log.whole_joints import inspect_whole_joints
 from realworthy.recordings import Recording
 from realworthy.twins import Twin
 
@@ -149,12 +150,16 @@ def _inspect_drives(
             return []  # the constant of a sum was chosen so that there is none
         return inspect_offsets(mended, limits, fit_laws(mended, limits), twin)
 
+    def ask_whole_joints() -> list[Finding]:
+        return [] if twin is None else inspect_whole_joints(mended, twin)
+
     asked: list[Callable[[], list[Finding]]] = [
         ask_form,
         ask_torques,
         ask_clock,
         ask_scales,
         ask_offsets,
+        ask_whole_joints,
     ]
     for ask in asked:
         for finding in ask():

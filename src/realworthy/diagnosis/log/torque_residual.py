@@ -37,8 +37,23 @@ def compare_torque_residual(
 ) -> list[float]:
     """For each edit, log of the torque that stays unexplained, summed over joints.
 
+    Only differences between edits mean something.
+    """
+    scores = score_torque_residual(twin, recordings, fixes)
+    return [sum(score.values()) for score in scores]
+
+
+def score_torque_residual(
+    twin: Twin,
+    recordings: Sequence[Recording],
+    fixes: Sequence[Fix],
+    *,
+    row_count: int = ROWS,
+) -> list[dict[str, float]]:
+    """For each edit, joint → logarithm of the torque residual [N·m].
+
     Medians over rows, so that friction at standstill and steps of commands count
-    little. Only differences between edits mean something.
+    little.
     """
     asked = recordings[:RECORDINGS]
     edited = [apply_fix(recording, fix) for fix in fixes for recording in asked]
@@ -46,9 +61,9 @@ def compare_torque_residual(
     scores = []
     for k in range(len(fixes)):
         mine = tracks[k * len(asked) : (k + 1) * len(asked)]
-        missing = np.concatenate([np.abs(_compute_residual(track)) for track in mine])
-        typical = np.median(missing, axis=0) + 1e-9
-        scores.append(float(np.sum(np.log(typical))))
+        parts = [np.abs(_compute_residual(track, row_count)) for track in mine]
+        typical = np.log(np.median(np.concatenate(parts), axis=0) + 1e-9)
+        scores.append(dict(zip(mine[0].joints, typical.tolist(), strict=True)))
     return scores
 
 
@@ -60,6 +75,11 @@ class TorqueResidual:
     """[N·m] in stretches of about half a second."""
     needed: Floats
     """[N·m] that gravity asks of the drive along the motion, by the twin."""
+
+    @property
+    def typical(self) -> float:
+        """[N·m] 90 % of what gravity asks is below."""
+        return float(np.quantile(np.abs(self.needed), 0.9))
 
 
 def measure_torque_residual(
@@ -86,12 +106,10 @@ def measure_torque_residual(
     }
 
 
-def _choose_rows(track: Track) -> NDArray[np.intp]:
-    count, window = len(track.time), _choose_window(track)
-    margin = window // 2
-    return np.unique(
-        np.linspace(margin, count - 1 - margin, min(ROWS, count)).astype(np.intp)
-    )
+def _choose_rows(track: Track, count: int = ROWS) -> NDArray[np.intp]:
+    last, margin = len(track.time) - 1, _choose_window(track) // 2
+    count = min(count, last + 1)
+    return np.unique(np.linspace(margin, last - margin, count).astype(np.intp))
 
 
 def _choose_window(track: Track) -> int:
@@ -100,7 +118,7 @@ def _choose_window(track: Track) -> int:
     return min(max(7, 2 * round(SPAN / period / 2) + 1), count - 1 + count % 2)
 
 
-def _compute_residual(track: Track) -> Floats:
+def _compute_residual(track: Track, count: int = ROWS) -> Floats:
     """(rows, joints) torque [N·m] that the motion needs beyond what the twin gives."""
     from scipy.signal import savgol_filter
 
@@ -110,5 +128,5 @@ def _compute_residual(track: Track) -> Floats:
         np.asarray(savgol_filter(track.position, window, 3, deriv, delta, axis=0))
         for deriv, delta in ((0, 1.0), (1, period), (2, period))
     ]
-    rows = _choose_rows(track)
+    rows = _choose_rows(track, count)
     return missing_torques(track, rows, *(state[rows] for state in states))
