@@ -55,8 +55,8 @@ def examine(twin: Twin, work: Work, settings: SearchSettings, tell: Progress) ->
 
     Balances of forces decide where the laws of all drives are known; replays then fit
     what they found. Otherwise, or where something is left that state and command
-    predict, replays search. Where short pieces show nothing and the robot forgets its starts, long ones are
-    looked at too: small effects add up there.
+    predict, replays search. Where short pieces show nothing and the robot forgets its
+    starts, long ones are looked at too: small effects add up there.
     """
     group = _choose_rate(work)
     tell(0.11, "forces")

@@ -46,13 +46,13 @@ DRAWN = 0.08
 """[s] Kernel of what is measured in the motion that suspects see."""
 CALM = 0.3
 """[s] The same where a play would make much of noise."""
-CLEAR = 150.0
+CLEAR_OF_NOISE = 150.0
 """Times its noise that a joint must move for that not to be needed."""
 DIVERGED = 0.5
 """Of a joint's motion: from there on a prediction is of no use."""
 EXCITED = 3.0
 """Times the noise of its speed that a joint must move for friction to have a side."""
-SHORTEST = 2.0
+MIN_SECONDS = 2.0
 """[s]"""
 EDGE = 3.0
 """Kernels at either end that are left out."""
@@ -62,7 +62,7 @@ SATURATED = 0.97
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointMotion:
     """One joint along one recording as suspects see it, at all rows."""
 
     position: Floats
@@ -87,7 +87,7 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class BalancedRun:
     """One recording."""
 
     time: Floats
@@ -96,7 +96,7 @@ class Stretch:
     """Rows that are judged."""
     needed: Floats
     """(kept rows, joints) [N·m] by the twin for the measured motion."""
-    joints: dict[str, Joint]
+    joints: dict[str, JointMotion]
     given: dict[str, Floats]
     """Joint → [N·m] by its motor at the rows that are judged, as well as is known."""
     off_law: dict[str, Floats]
@@ -115,13 +115,13 @@ class Balance:
     joints: tuple[str, ...]
     drives: dict[str, Drive]
     limits: dict[str, float]
-    stretches: list[Stretch]
+    stretches: list[BalancedRun]
     excited: tuple[str, ...]
     """Joints that move by more than the noise of their speed."""
     targets: dict[tuple[str, str], list[Floats]]
     """(`drive` or `mechanics`, joint) → what is off zero, one array per stretch."""
 
-    def smooth(self, stretch: Stretch, values: Floats) -> Floats:
+    def smooth(self, stretch: BalancedRun, values: Floats) -> Floats:
         """Values of all rows as they are judged."""
         return _smooth(values, stretch.rate)[stretch.keep]
 
@@ -134,7 +134,7 @@ def balance_forces(
     `simulated` are (rows, joints) positions that the twin predicts along each of them.
     """
     limits = read_limits(twin)
-    long = [k for k, r in enumerate(recordings) if r.duration > SHORTEST]
+    long = [k for k, r in enumerate(recordings) if r.duration > MIN_SECONDS]
     if not long:
         return None
     tracks = lay_out_all(twin, [recordings[k] for k in long])
@@ -186,12 +186,13 @@ def _has_friction(layout: Layout, joint: str) -> bool:
 
 
 def _find_excited(
-    stretches: Sequence[Stretch], joints: Sequence[str]
+    stretches: Sequence[BalancedRun], joints: Sequence[str]
 ) -> tuple[str, ...]:
     found = []
     for joint in joints:
         moved = [
-            float(np.sqrt(np.mean(s.joints[joint].velocity ** 2))) / s.speed_noise[joint]
+            float(np.sqrt(np.mean(s.joints[joint].velocity ** 2)))
+            / s.speed_noise[joint]
             for s in stretches
         ]
         if max(moved) > EXCITED:
@@ -217,11 +218,10 @@ def _measure(
     joints: Sequence[str],
     drives: dict[str, Drive],
     limits: dict[str, float],
-) -> Stretch:
+) -> BalancedRun:
     from scipy.interpolate import CubicSpline
 
     recording, layout = track.recording, Layout(track.bound)
-    from scipy.interpolate import CubicSpline
 
     time, rate = recording.time, recording.rate
     position = track.position
@@ -238,7 +238,7 @@ def _measure(
     needed = follow_bodies(track, keep, *(state[keep] for state in states)).needed
     noise = estimate_noise(recording, track.joints).position
     sd = np.array([noise[joint] for joint in track.joints])
-    is_clear = position.std(axis=0) > CLEAR * sd
+    is_clear = position.std(axis=0) > CLEAR_OF_NOISE * sd
     calm = _draw(position, path, rate, CALM)
     path = _draw(position, path, rate, DRAWN)
     calm = np.where(is_clear, path, calm)
@@ -252,14 +252,11 @@ def _measure(
         dof = layout.joint(joint)[1]
         share = 0.0 if drive is None else _settled(drive, float(inertia[dof]), rate)
         states_seen = [row[:, i] for row in rows]
-        one = _see(
-            recording, joint, drive, limit, (*states_seen, calm[:, i]), share
-        )
+        one = _see(recording, joint, drive, limit, (*states_seen, calm[:, i]), share)
         seen[joint] = one
         q, v = (state[:, i] for state in states[:2])
         law, read_law = (
-            _smooth_law(drive, c, q, v, limit, rate)
-            for c in _commands_around(one)
+            _smooth_law(drive, c, q, v, limit, rate) for c in _commands_around(one)
         )
         if one.reported is None:
             given[joint] = law[keep]
@@ -279,7 +276,7 @@ def _measure(
     width = _width(rate)
     of_speed = rate / (2 * np.pi**0.25 * width**1.5)
     speeds = {joint: noise[joint] * of_speed + 1e-6 for joint in joints}
-    return Stretch(time, rate, keep, needed, seen, given, off_law, bodies, speeds)
+    return BalancedRun(time, rate, keep, needed, seen, given, off_law, bodies, speeds)
 
 
 def _draw(position: Floats, path: Floats, rate: float, span: float) -> Floats:
@@ -305,13 +302,15 @@ def _see(
     limit: float,
     states: Sequence[Floats],
     settled: float,
-) -> Joint:
+) -> JointMotion:
     q, v, a, calm = states
     count = len(recording.time)
     name = None if drive is None else find_command(recording, joint, drive)
     if drive is None or name is None:
         nothing, every = np.zeros(count), np.ones(count, dtype=bool)
-        return Joint(q, v, a, calm, nothing, nothing, nothing, nothing, every, None)
+        return JointMotion(
+            q, v, a, calm, nothing, nothing, nothing, nothing, every, None
+        )
     command = recording.signals[name]
     before = np.concatenate([command[:1], command[:-1]])
     read_command = before + settled * (command - before)
@@ -324,7 +323,7 @@ def _see(
         # What is reported is read before a row's command acts, or after.
         first, second = (float(np.var(reported - x)) for x in (early, late))
         read = late if second < 0.9 * first else early
-    return Joint(
+    return JointMotion(
         position=q,
         velocity=v,
         acceleration=a,
@@ -366,14 +365,19 @@ def _settled(drive: Drive, inertia: float, rate: float) -> float:
     return float(0.5 * (1 - (1 - np.exp(-x)) / x))
 
 
-def _commands_around(one: Joint) -> tuple[Floats, Floats]:
+def _commands_around(one: JointMotion) -> tuple[Floats, Floats]:
     """Commands as they act around rows, and where the torque is read."""
     read = one.command if one.read_command is None else one.read_command
     return one.command, read
 
 
 def _smooth_law(
-    drive: Drive | None, command: Floats, q: Floats, v: Floats, limit: float, rate: float
+    drive: Drive | None,
+    command: Floats,
+    q: Floats,
+    v: Floats,
+    limit: float,
+    rate: float,
 ) -> Floats:
     """[N·m] of a drive behind the kernel, from states that have passed it already."""
     if drive is None:

@@ -13,7 +13,7 @@ from realworthy.twins.layout import Layout
 Floats = NDArray[np.float64]
 _NUDGE = 1e-4
 """[rad or m] over which a slope is taken."""
-_SLOPE_ROWS = 8
+_SLOPE_ROWS = 2
 """Rows after which slopes are taken anew."""
 
 
@@ -102,8 +102,10 @@ def follow_bodies(
     frame, principal = np.empty((2, count, size, 3, 3))
     needed, rigid = np.empty((2, count, nv))
     slope = np.zeros((count, nv, nv))
-    whole, speeds, accelerations = np.empty(nv), np.zeros((count, nv)), np.zeros(
-        (count, nv)
+    whole, speeds, accelerations = (
+        np.empty(nv),
+        np.zeros((count, nv)),
+        np.zeros((count, nv)),
     )
     speeds[:, dofs], accelerations[:, dofs] = velocity, acceleration
 

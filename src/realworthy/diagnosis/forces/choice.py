@@ -143,9 +143,7 @@ def fit_terms(
         for key in touched:
             left[key] = [
                 target - table @ numbers
-                for table, target in zip(
-                    tables[key], balance.targets[key], strict=True
-                )
+                for table, target in zip(tables[key], balance.targets[key], strict=True)
             ]
     for key in touched:
         loss[key] = _measure_loss(left[key])[0]

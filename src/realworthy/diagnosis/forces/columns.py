@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from realworthy.diagnosis.diagnosis import CauseKind
 from realworthy.diagnosis.forces.balance import (
     Balance,
-    Joint,
-    Stretch,
+    BalancedRun,
+    JointMotion,
     direction,
     drive_torque,
 )
@@ -42,10 +42,17 @@ TIMES = (0.1, 0.25, 0.6)
 TONES = tuple(float(f) for f in np.geomspace(0.6, 7.0, 70))
 """[Hz] at which a hidden oscillator is looked for, as close as it is damped."""
 TONES_KEPT = 2
+WEAKEST = -0.6
+"""A servo's torque follows whatever pushes the joint, so "the motor gives nothing" fits
+any push: no cause may say so."""
+LOWEST_UNREAD = 0.25
+"""Of the largest torque: the same for limits that no torque column shows."""
 MATTERS = 0.02
 """Relative error of a gain or a strength from which it is a fault."""
 NO_FAULT = 0.005
 """Of a drive's own damping: so much more or less nobody calls a fault."""
+REACHED = 0.3
+"""Of the time that a play must be at one of its ends: else nothing drives the link."""
 SETTLED = 0.15
 """Of a command's step, by which the torque that is read may have settled more."""
 STUCK = (4.0,)
@@ -191,7 +198,7 @@ def _sticking(balance: Balance, joint: str, friction: float) -> Term:
 def _frictions(balance: Balance, joint: str) -> list[Term]:
     def make(
         name: str,
-        column: Callable[[Stretch, Joint], Floats],
+        column: Callable[[BalancedRun, JointMotion], Floats],
         kind: CauseKind = _MISSING,
         shape: tuple[float, ...] = (),
         low: float = 0.0,
@@ -229,8 +236,8 @@ def _frictions(balance: Balance, joint: str) -> list[Term]:
         found.append(
             make(
                 "stribeck",
-                lambda s, j, w=width: -(
-                    direction(j.velocity) * np.exp(-((j.velocity / w) ** 2))
+                lambda s, j, w=width: (
+                    -(direction(j.velocity) * np.exp(-((j.velocity / w) ** 2)))
                 ),
                 shape=(width,),
             )
@@ -274,7 +281,7 @@ def _drives(balance: Balance, joint: str) -> list[Term]:
 
     def make(
         name: str,
-        column: Callable[[Stretch, Joint], Floats],
+        column: Callable[[BalancedRun, JointMotion], Floats],
         key: Key = law,
         **more: object,
     ) -> Term:
@@ -290,16 +297,17 @@ def _drives(balance: Balance, joint: str) -> list[Term]:
     found: list[Term] = []
     mechanics: Key = ("mechanics", joint)
     if is_excited:
-        found.append(make(strength, lambda s, j: j.law, mechanics, low=-0.95))
+        found.append(make(strength, lambda s, j: j.law, mechanics, low=WEAKEST))
     if has_torque and drive.kind == "torque":
-        found.append(make(strength, lambda s, j: j.reported_law, low=-0.95))
+        found.append(make(strength, lambda s, j: j.reported_law, low=WEAKEST))
     if drive.kind == "position":
         found.append(
             make(
                 "kp",
-                lambda s, j: drive.kp * (_command(s, joint, drive) - j.position)
-                * j.free,
-                low=-0.95,
+                lambda s, j: (
+                    drive.kp * (_command(s, joint, drive) - j.position) * j.free
+                ),
+                low=WEAKEST,
             )
         )
         kd = drive.kd or 1.0
@@ -318,40 +326,43 @@ def _drives(balance: Balance, joint: str) -> list[Term]:
         float(np.quantile(np.abs(s.joints[joint].law), 0.999))
         for s in balance.stretches
     )
-    for size in (*(share * largest for share in LIMITS), *_read_limit(balance, joint)):
-        found.append(
-            make(
-                "torque_limit",
-                lambda s, j, size=size: np.clip(j.law, -size, size) - j.law,
-                shape=(size,),
-                shaped=1,
-                low=0.6,
-                high=1.4,
-            )
+    sizes = [*(share * largest for share in LIMITS), *_read_limit(balance, joint)]
+    if not has_torque:
+        sizes = [size for size in sizes if size > LOWEST_UNREAD * largest]
+    found.extend(
+        make(
+            "torque_limit",
+            lambda s, j, size=size: np.clip(j.law, -size, size) - j.law,
+            shape=(size,),
+            shaped=1,
+            low=0.6,
+            high=1.4,
         )
-    for seconds in DELAYS:
-        found.append(
-            make(
-                "delay",
-                lambda s, j, d=seconds: _delayed(s, joint, drive, limit, d) - j.law,
-                shape=(seconds,),
-                shaped=1,
-                low=0.6,
-                high=1.6,
-            )
+        for size in sizes
+    )
+    found.extend(
+        make(
+            "delay",
+            lambda s, j, d=seconds: _delayed(s, joint, drive, limit, d) - j.law,
+            shape=(seconds,),
+            shaped=1,
+            low=0.6,
+            high=1.6,
         )
-    for share in TIMES:
-        found.append(
-            make(
-                "thermal_fade",
-                lambda s, j, t=share: -_heat(j.law, s, t) * j.law,
-                mechanics,
-                kind=_MISSING,
-                shape=(share,),
-                shaped=1,
-                low=0.0,
-            )
+        for seconds in DELAYS
+    )
+    found.extend(
+        make(
+            "thermal_fade",
+            lambda s, j, t=share: -_heat(j.law, s, t) * j.law,
+            mechanics,
+            kind=_MISSING,
+            shape=(share,),
+            shaped=1,
+            low=0.0,
         )
+        for share in TIMES
+    )
     return found
 
 
@@ -398,6 +409,10 @@ def _transmissions(balance: Balance) -> list[Term]:
                 balance.smooth(s, walk[:, i, k])
                 for s, walk in zip(balance.stretches, walks, strict=True)
             ]
+            half = 0.5 * width * _find_way(balance, joint)
+            reached = np.concatenate([np.abs(w[:, i, k]) for w in walks]) > 0.9 * half
+            if reached.mean() < REACHED:
+                continue
             term = _carry(balance, joint, "backlash", ahead)
             size = width * _find_way(balance, joint)
             found.append(replace(term, shape=(size,), shaped=1))
@@ -444,7 +459,7 @@ def _find_way(balance: Balance, joint: str) -> float:
 
 
 def _walk_through_play(
-    balance: Balance, stretch: Stretch, joints: Sequence[str]
+    balance: Balance, stretch: BalancedRun, joints: Sequence[str]
 ) -> Floats:
     """(rows, joints, plays) how far a motor is ahead of its link.
 
@@ -458,9 +473,16 @@ def _walk_through_play(
     kp = np.array([d.kp for d in drives]) * is_servo
     kd = np.array([d.kd for d in drives]) * is_servo
     gain = np.where(is_servo, kp, [d.torque_per_command for d in drives])
-    rotor = np.maximum(motors[:, 0], 1e-3 * np.array([
-        balance.layout.inertias[balance.layout.joint(joint)[1]] for joint in joints
-    ]))
+    rotor = np.maximum(
+        motors[:, 0],
+        1e-3
+        * np.array(
+            [
+                balance.layout.inertias[balance.layout.joint(joint)[1]]
+                for joint in joints
+            ]
+        ),
+    )
     damping, spring = motors[:, 1] + kd, motors[:, 2] + kp
     link = np.stack([stretch.joints[j].calm for j in joints], 1)[:, :, None]
     push = np.stack([stretch.joints[j].command for j in joints], 1) * gain
@@ -603,7 +625,9 @@ def _find_tones(balance: Balance, body: int, joints: tuple[str, ...]) -> list[fl
             own = 2 * np.pi * tone
             answer = omega**2 / (omega**2 + 2 * _DAMPED * own * omega + own**2) * driven
             energy = float(np.sum(np.abs(answer) ** 2)) + 1e-18
-            gains[i] += max(0.0, float(np.real(np.vdot(answer, spectrum)))) ** 2 / energy
+            gains[i] += (
+                max(0.0, float(np.real(np.vdot(answer, spectrum)))) ** 2 / energy
+            )
     best = np.argsort(-gains)[:1].tolist()
     others = [i for i in np.argsort(-gains).tolist() if abs(i - best[0]) > 3]
     return [TONES[i] for i in (*best, *others[: TONES_KEPT - 1]) if gains[i] > 0]
@@ -624,13 +648,13 @@ def _read_limit(balance: Balance, joint: str) -> list[float]:
     return [float(np.median(sizes[sizes > 0.93 * near]))]
 
 
-def _command(stretch: Stretch, joint: str, drive: object) -> Floats:
+def _command(stretch: BalancedRun, joint: str, drive: object) -> Floats:
     command = stretch.joints[joint].command
     return command
 
 
 def _delayed(
-    stretch: Stretch, joint: str, drive: object, limit: float, seconds: float
+    stretch: BalancedRun, joint: str, drive: object, limit: float, seconds: float
 ) -> Floats:
     one = stretch.joints[joint]
     # A held command, seen a moment later: the step lies between two rows.
@@ -643,7 +667,7 @@ def _delayed(
     return drive_torque(drive, command, one.position, one.velocity, limit)  # pyright: ignore
 
 
-def _heat(torque: Floats, stretch: Stretch, share: float) -> Floats:
+def _heat(torque: Floats, stretch: BalancedRun, share: float) -> Floats:
     """Heat of a motor since a cold start, 1 at its usual torque for long."""
     from scipy.signal import lfilter
 
@@ -665,7 +689,7 @@ def _follow_dahl(position: Floats, reach: float) -> Floats:
     return out
 
 
-def _slosh(stretch: Stretch, body: int, tone: float) -> Floats:
+def _slosh(stretch: BalancedRun, body: int, tone: float) -> Floats:
     """(rows, dofs) torque [N·m] that all of a body's mass, swinging, does not take."""
     from scipy.signal import bilinear, lfilter
 
