@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.actuators.friction import apply_friction
-from realworthy.identification.problem.batch import PreparedRecording
 from realworthy.identification.problem.coordinates import FitCoordinates
+from realworthy.identification.problem.preparation import PreparedRecording
 from realworthy.identification.problem.problem import Problem
 from realworthy.simulators.explicit_laws import OFF
 from realworthy.simulators.inverse_dynamics import joint_loads

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.problem.batch import PreparedRecording
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.pieces import Piece, cut_pieces
+from realworthy.identification.problem.preparation import PreparedRecording
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.problem.residuals import Residuals, SumOfSquares
 from realworthy.identification.solver.jacobian import Colouring
