@@ -55,7 +55,7 @@ def measure_forces(track: Track, states: States, simulated: Floats) -> ForceGap:
 
 def _missing(track: Track, states: States, rows: NDArray[np.intp]) -> Floats:
     """(rows, joints) torque that neither the model nor the twin's residual gives."""
-    found = missing_torques(
+    torque = missing_torques(
         track,
         rows,
         states.position[rows],
@@ -64,9 +64,9 @@ def _missing(track: Track, states: States, rows: NDArray[np.intp]) -> Floats:
     )
     residual = track.bound.twin.residual
     if residual is None:
-        return found
-    given = compute_along(residual, track, states.position, states.velocity, rows)
-    return found - given
+        return torque
+    learned = compute_along(residual, track, states.position, states.velocity, rows)
+    return torque - learned
 
 
 def _own_states(track: Track, simulated: Floats) -> States:

@@ -77,9 +77,9 @@ class Policy:
     ) -> Floats32:
         by_name = observation if isinstance(observation, Mapping) else {}
         if {*by_name} != {*self.inputs}:
-            given = f"inputs {', '.join(by_name)}" if by_name else "one array"
+            wanted = f"inputs {', '.join(by_name)}" if by_name else "one array"
             raise RealworthyError(
-                f"The policy was given {given}; it takes {_say_shapes(self.inputs)}.",
+                f"The policy was given {wanted}; it takes {_say_shapes(self.inputs)}.",
                 hint="policy.act({name: array, …}) with these names.",
             )
         first, *_ = self.inputs

@@ -58,9 +58,9 @@ class MujocoGpu(Simulator):
             raise MissingExtra("torch", "gpu", need=need)
         learned = self.bound.twin.residual, self.bound.twin.networks
         if any(learned):
-            what = "a residual" if learned[0] else "a learned drive"
+            missing = "a residual" if learned[0] else "a learned drive"
             raise RealworthyError(
-                f"{self.bound.twin.owner} has {what}, which runs on the CPU alone.",
+                f"{self.bound.twin.owner} has {missing}, which runs on the CPU alone.",
                 hint="Try: --device cpu; or leave it out of the twin file.",
             )
         wanted = "cuda" if device is None and wp.is_cuda_available() else device
@@ -137,15 +137,15 @@ class MujocoGpu(Simulator):
     ) -> None:
         """Puts the marked worlds at time zero, with all that they remember."""
         on = self._worlds
-        for place, initial, given in (
+        for place, initial, wanted in (
             (on.start_qpos, on.initial_qpos, qpos),
             (on.start_qvel, on.initial_qvel, qvel),
             (on.start_ctrl, on.initial_ctrl, command),
         ):
-            if given is None:
+            if wanted is None:
                 wp.copy(place, initial)
             else:
-                fill(place, given, ids)
+                fill(place, wanted, ids)
         on.clear(stream)
         if self._laws:
             started = share(on.marked), share(on.start_ctrl)
@@ -186,8 +186,8 @@ class MujocoGpu(Simulator):
     def state(self, worlds: Worlds = None) -> Floats:
         ids = self.check_worlds(worlds)
         with self._worlds.working():
-            found = [self._worlds.find(name).numpy()[ids] for name in _STATE]
-            rows = [values.reshape(len(ids), -1) for values in found]
+            parts = [self._worlds.find(name).numpy()[ids] for name in _STATE]
+            rows = [values.reshape(len(ids), -1) for values in parts]
             return np.concatenate([*rows, self._laws.state(ids)], axis=1, dtype=float)
 
     def restore(self, state: ArrayLike, worlds: Worlds = None) -> None:

@@ -51,9 +51,9 @@ def _check_facts(task: Task, name: str) -> None:
     for fact, kind in _FACTS.items():
         value = getattr(task, fact, None)
         if not isinstance(value, kind):
-            said = "nothing" if value is None else repr(value)
+            shown = "nothing" if value is None else repr(value)
             raise RealworthyError(
-                f"Task '{name}' has {said} as `{fact}`.",
+                f"Task '{name}' has {shown} as `{fact}`.",
                 hint="realworthy.tasks.task.Task explains what each task says.",
             )
     for fact in ("period", "seconds"):
@@ -94,12 +94,12 @@ def _check_shape(
         is_right = value.dtype is kind
     if is_right:
         return
-    said = type(value).__name__
+    shown = type(value).__name__
     if isinstance(value, Tensor):
-        said = f"{tuple(value.shape)} of {value.dtype}"
+        shown = f"{tuple(value.shape)} of {value.dtype}"
     wanted = f"({count},), one value for each world"
     raise RealworthyError(
-        f"{what} of task '{name}' is {said}; it should be {wanted}"
+        f"{what} of task '{name}' is {shown}; it should be {wanted}"
         f"{'' if kind is None else f', of {kind}'}.",
         hint="Tasks work on all worlds at once: realworthy.tasks.task.Task.",
     )

@@ -320,21 +320,21 @@ def _check_recordings(given: Recording | Iterable[Recording]) -> list[Recording]
 
 
 def _check_space(twin: Twin, space: ParameterSpace | Sequence[str]) -> ParameterSpace:
-    found = space if isinstance(space, ParameterSpace) else twin.space.select(space)
-    if not len(found):
+    chosen = space if isinstance(space, ParameterSpace) else twin.space.select(space)
+    if not len(chosen):
         raise RealworthyError(
             "There is nothing to fit: the parameter space is empty.",
             hint="Choose names from: realworthy show parameters --twin TWIN",
         )
-    return found
+    return chosen
 
 
 def _check_joints(tracks: Sequence[Track], asked: Sequence[str] | None) -> set[str]:
-    found = {joint for track in tracks for joint in track.joints}
+    present = {joint for track in tracks for joint in track.joints}
     for joint in asked or ():
-        if joint not in found:
-            raise UnknownName("joint", joint, found, owner="the recordings")
-    return found if asked is None else set(asked)
+        if joint not in present:
+            raise UnknownName("joint", joint, present, owner="the recordings")
+    return present if asked is None else set(asked)
 
 
 def _gather(
@@ -347,9 +347,9 @@ def _gather(
     crowds = {
         key: ReplayerPool(members, thread_count) for key, members in alike.items()
     }
-    found = []
+    places = []
     for track in tracks:
         key = (id(track.bound), track.joints)
         place = next(i for i, other in enumerate(alike[key]) if other is track)
-        found.append((crowds[key], place))
-    return found
+        places.append((crowds[key], place))
+    return places
