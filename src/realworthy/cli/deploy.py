@@ -145,7 +145,7 @@ class Deploy:
         if not self.adaptive:
             if self.twin:
                 raise RealworthyError(
-                    "--twin says which inertias adaptive joints begin with, and no "
+                    "--twin gives the initial inertias of adaptive joints, and no "
                     "joint is adaptive.",
                     hint="Name joints with --adaptive, or leave --twin out.",
                 )

@@ -22,7 +22,7 @@ TOPICS = {
     "quadruped": "one twin: what it is made of, and what looks wrong",
     "arm.urdf": "the same of a model or *.twin.yaml of your own",
     "parameters mass --twin arm": "what can be unknown about a twin",
-    "realities": "stand-ins for robots, with a truth that only they know",
+    "realities": "stand-ins for robots, with hidden parameters",
     "importers": "foreign layouts of recordings",
     "tasks": "what can be learned; with a name, what a task is made of",
     "tasks --twin arm": "which of them a twin can learn, and which part does what",

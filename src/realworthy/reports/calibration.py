@@ -26,7 +26,7 @@ _TONES: dict[CalibrationOutcome, Tone] = {
 }
 _VERDICTS = {
     CalibrationOutcome.IMPROVED: "Better on held-out recordings",
-    CalibrationOutcome.ALREADY_RIGHT: "The twin was already right",
+    CalibrationOutcome.ALREADY_RIGHT: "The nominal model was already accurate",
     CalibrationOutcome.NOT_BETTER: "No better: the twin was not written",
     CalibrationOutcome.NOT_IDENTIFIED: "Nothing identified: no twin was written",
 }

@@ -54,7 +54,7 @@ def _check_facts(task: Task, name: str) -> None:
             shown = "nothing" if value is None else repr(value)
             raise RealworthyError(
                 f"Task '{name}' has {shown} as `{fact}`.",
-                hint="realworthy.tasks.task.Task explains what each task says.",
+                hint="realworthy.tasks.task.Task lists what each task must state.",
             )
     for fact in ("period", "seconds"):
         if not 0 < getattr(task, fact) < float("inf"):

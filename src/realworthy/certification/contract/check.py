@@ -194,7 +194,7 @@ def _check_measurable(
         yield ContractFinding(
             name=Aspect.MEASURABLE,
             mark=Mark.FAILED,
-            about=f"'{name}' is known in simulation only; the robot lacks it."
+            about=f"'{name}' exists in simulation only; no robot measures it."
             if is_there
             else f"Nothing measures '{name}', and no input is called so.",
             remedy="Leave the term to the critic and train again, or estimate the"

@@ -99,7 +99,7 @@ _SAME_OFFSET = 0.01
 """[unit of the signal] by which offsets may differ."""
 _TRAIN_AGAIN = "Certify the file that training wrote, or train again on this task."
 _CHECK = (
-    "Right only if the network was trained so: compare with the trainer's settings."
+    "Correct only if the network was trained so: compare with the trainer's settings."
 )
 
 

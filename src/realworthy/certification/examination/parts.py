@@ -189,7 +189,7 @@ def _run_beside(
     """In processes of this machine, each with one thread; the longest parts first."""
     ordered = sorted(parts, key=lambda part: not examination.is_long(part))
     errands = _pack(examination, ordered)
-    hint = "Try fewer --workers; with --output it goes on where it stopped."
+    hint = "Try fewer --workers; with --output it resumes."
     with start_processes(workers, hint=hint) as pool:
         tasks = {pool.submit(errand.do): errand.part for errand in errands}
         for task in as_completed(tasks):

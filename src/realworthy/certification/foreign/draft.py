@@ -143,7 +143,7 @@ def _sort(path: Path, graph: Graph, action_width: int | None) -> Ports:
     except ValueError as error:
         hint = (
             "Export the actor alone; or call its action `actions` among several"
-            " outputs; or name the task, whose number of actions tells which it is."
+            " outputs; or name the task, whose number of actions identifies it."
         )
         if any(port.name == "time_step" for port in graph.inputs):
             hint = (

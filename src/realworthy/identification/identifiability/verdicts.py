@@ -114,7 +114,7 @@ class Identifiability:
         """One line per parameter, then what can be exchanged."""
         lines = [finding.to_words() for finding in self.findings]
         lines += [
-            f"Hardly noticed: {direction.to_words()} "
+            f"Weakly identifiable: {direction.to_words()} "
             f"(unknown by {direction.sd:.2g} tolerances)."
             for direction in self.directions
             if len(direction.parts) > 1

@@ -149,7 +149,7 @@ def fit_lbfgs(
     warnings = []
     if not fit.converged:
         warnings.append(
-            "L-BFGS-B stopped before the minimum; fit_least_squares goes on from here."
+            "L-BFGS-B stopped before the minimum; fit_least_squares can continue here."
         )
     off = (search.to_z(again) - fit.z) / np.sqrt(np.diag(fit.covariance_z))
     if (

@@ -29,8 +29,8 @@ _CAUSES = {
     "encoder_offset": "An encoder's zero is offset",
     "default_pose": "Positions are relative to a default pose",
     "clock_offset": "Signals are not on one clock",
-    "command_kind": "Commands are of another kind",
-    "rate": "The rate is not what the log says",
+    "command_kind": "Commands are not of the kind stated",
+    "rate": "The sampling rate differs from what the log states",
     "dropped_samples": "Samples were lost",
     "stale_samples": "Samples were repeated",
     "frame": "Vectors are in another frame",
@@ -92,7 +92,7 @@ _VERDICTS = {
     "healthy": "No fault found",
     "explained": "Explained",
     "missing_effect": "The twin lacks something",
-    "cannot_tell": "Not decided",
+    "cannot_tell": "Insufficient evidence",
 }
 
 

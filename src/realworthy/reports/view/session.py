@@ -243,7 +243,7 @@ def _find_task(
         return definition
     except RealworthyError as error:
         if policy.contract.task_file is not None:
-            warnings.warn(f"Nobody judges the policy: {error}", stacklevel=3)
+            warnings.warn(f"Successes are not counted: {error}", stacklevel=3)
         return None
 
 
@@ -300,7 +300,7 @@ def _build_judged(
         raise RealworthyError(
             f"Task '{task.name}' cannot judge {policy.path.name}: its actions or its "
             "rate are not those of the task.",
-            hint="Leave --task away to watch the policy without a judge.",
+            hint="Leave out --task to watch the policy without counting successes.",
         )
     return None
 
