@@ -28,6 +28,8 @@ _FINGERS = ("gripper", "jaw", "finger", "thumb")
 _FAR_OUT = 3.0
 """Times its range that a joint must be out of it for another unit to be the cause."""
 _MANY_ROWS, _COMPARED_RATE = 6000, 100.0
+"""Rows beyond which a long fast log is compared at 100 Hz: a minute of it, as fine as
+joints under load move."""
 _LADDER = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """[s] horizons at which recordings of different rates are put together."""
 

@@ -32,6 +32,7 @@ NEGLIGIBLE = 1e-3
 RANDOM = 0.2
 """Share of rows that must be worth an independent one in what counts as noise."""
 _FEWEST_ROWS = 20
+"""Rows for a fit of delay, gain and bias: three numbers from fewer fit chance."""
 _SMOOTHING = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16
 
 

@@ -24,6 +24,8 @@ from realworthy.gap.trial_count import MOST_TRIALS, find_fewest_trials
 
 Floats = NDArray[np.float64]
 _FEWEST_PAIRS = 8
+"""Pairs below which a paired interval is not given: a t interval over fewer rests on
+its assumption of normal differences alone."""
 
 
 class CertificateVerdict(enum.StrEnum):

@@ -38,6 +38,8 @@ from realworthy.twins.layout import Layout
 __all__ = ["Aspect", "ContractFinding", "Mark", "check_interface", "check_playable"]
 
 _SAME_RATE = 0.01
+"""Share by which two periods may differ: clocks of boards are off by far less, any two
+rates in use (50, 60, 100, … Hz) by far more."""
 Floats = NDArray[np.floating]
 
 

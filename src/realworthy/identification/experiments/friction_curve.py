@@ -35,6 +35,8 @@ _TRANSIENT_SHARE, _STEADY_SECONDS = 0.5, 0.02
 _MIN_STRIBECK_SPEED, _MAX_STRIBECK_SPEED = 0.02, 20.0
 """[rad/s] Stribeck velocities between which one is looked for, over the speeds."""
 _MIN_SPEEDS, _LAW_STARTS = 3, 4
+"""Speeds for a curve of two numbers with one to check it; slowest ramps in which the
+breakaway is looked for."""
 _SERVO, _LAGS = 0.8, 12
 """Share of torque that a servo's law must explain, and rows that it may be late."""
 

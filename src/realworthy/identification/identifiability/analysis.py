@@ -31,6 +31,7 @@ from realworthy.parameters import Belief
 
 Floats = NDArray[np.float64]
 _STEP_SIZES = (1e-2, 1e-3)
+"""Steps of differences, in scales of z: residuals are smooth in what both agree on."""
 _MAX_STEP_DISAGREEMENT = 0.2
 """Share by which derivatives of the two steps may differ."""
 _COLLINEARITY_INDEX = 10.0

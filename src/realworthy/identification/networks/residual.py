@@ -28,6 +28,8 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 _GAINS = (0.5, 1.0)
+"""Shares of a learned force that are tried beside none: half of it is kept where all of
+it lets free runs drift."""
 _WORTH = 0.95
 """Held-out error over that of the twin alone, above which a residual is not used."""
 

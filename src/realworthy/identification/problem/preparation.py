@@ -12,6 +12,7 @@ from realworthy.simulators.replay import Track
 
 Floats = NDArray[np.float64]
 _MIN_NOISE = 1e-9
+"""[rad or m] so that a noise-free simulation has a scale at all."""
 _RESTING_SHARE = 0.5
 """Share of a joint's usual noise that each of its recordings has at least. In 37
 motions of an SO-101 noise is 0.4 to 0.8 mrad where a joint moves, and 0 to 0.05 mrad

@@ -37,6 +37,7 @@ _CARE_STRIDE, _CARE_LEAN, _CARE_OTHER = 0.01, 1.0, 5.0
 """How much the pose of a joint matters: of a leg's first two pitches, hip and knee; of
 the one that leans, the hip's roll; of others."""
 _STRIDES = 2
+"""Pitch joints of a leg that care is taken of: hip and knee."""
 _SWING = 0.09
 """[m] that a foot is lifted."""
 _HEIGHT_SCALE = 0.008
