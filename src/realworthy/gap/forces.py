@@ -14,7 +14,8 @@ from realworthy.simulators.residual_force import compute_along
 
 Floats = NDArray[np.float64]
 ROW_COUNT = 4000
-"""Rows at which inverse dynamics is evaluated: an rms over so many is known to 1 %, were they independent."""
+"""Rows at which inverse dynamics is evaluated: an rms over so many independent ones is
+known to 1 %."""
 
 
 @dataclass(frozen=True, slots=True)
