@@ -138,7 +138,7 @@ class Deploy:
         """Joints that adapt, with their inertias by the twin; None: no joint does."""
         from realworthy.deployment import AdaptiveSettings
         from realworthy.errors import RealworthyError, UnknownName
-        from realworthy.identification.excitation.limits import stand
+        from realworthy.identification.excitation.twin_limits import stand
         from realworthy.simulators.inverse_dynamics import find_joint_inertia
         from realworthy.twins import load_twin
 

@@ -183,7 +183,7 @@ def _is_recording(what: str) -> bool:
 
 
 def _is_twin(what: str) -> bool:
-    from realworthy.twins.sources import (
+    from realworthy.twins.model_sources import (
         MENAGERIE_PREFIX,
         MODEL_SUFFIXES,
         builtin_names,
@@ -198,7 +198,7 @@ def _wonder(what: str) -> RealworthyError:
     from realworthy.artefacts import check_readable
     from realworthy.recordings import FORMATS, IMPORTERS
     from realworthy.twins.files import suggest_robot
-    from realworthy.twins.sources import builtin_names
+    from realworthy.twins.model_sources import builtin_names
 
     path = Path(what)
     if not os.path.exists(path):

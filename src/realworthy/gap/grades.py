@@ -22,8 +22,8 @@ from realworthy.gap.intervals import (
     compute_newcombe_interval,
     compute_normal_quantile,
     compute_paired_bootstrap,
+    find_fewest_trials,
 )
-from realworthy.gap.trial_count import find_fewest_trials
 
 GOOD = 0.10
 """Loss of success in reality (share of episodes) below which the grade is A."""

@@ -32,8 +32,8 @@ from realworthy.errors import RealworthyError
 from realworthy.gap import measure
 from realworthy.identification import calibrate
 from realworthy.identification.excitation import record
+from realworthy.identification.excitation.design_task import ExcitationSettings
 from realworthy.identification.excitation.excite import excite
-from realworthy.identification.excitation.subject import ExcitationSettings
 from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
@@ -43,8 +43,13 @@ from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.trial_play import check_task
 from realworthy.tours.hidden_truth import hide, record_sines
 from realworthy.tours.robots import TourRobot, find_robot
-from realworthy.tours.settings import TourSettings
-from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.tour import (
+    HiddenParameter,
+    PolicyResult,
+    Tour,
+    TourDiagnosis,
+    TourSettings,
+)
 from realworthy.tours.training import Way, train_way
 from realworthy.tours.trials import RealTrials, WireTrials, wait_for
 from realworthy.twins import load_twin, save_twin

@@ -13,8 +13,8 @@ from realworthy.errors import BadModel, RealworthyError
 from realworthy.parameters import Operation, Parameter, ParameterSpace, Scope
 from realworthy.twins.compiled_model import OWN_PREFIX, CompiledModel, own_fields
 from realworthy.twins.drives.install import ExplicitDrive, install_drives
+from realworthy.twins.model_sources import compile_spec
 from realworthy.twins.signal_sensors import add_sensors
-from realworthy.twins.sources import compile_spec
 from realworthy.twins.space import find_parameter, writer_of
 from realworthy.twins.twin import Twin, check_told
 from realworthy.twins.writers import WRITERS, Fields, ModelEdit, Rows

@@ -6,7 +6,7 @@ import numpy as np
 from realworthy.errors import BadModel
 from realworthy.twins.compiled_model import own_fields
 from realworthy.twins.keyframes import keep_keyframes
-from realworthy.twins.sources import compile_spec
+from realworthy.twins.model_sources import compile_spec
 
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
 _ROTOR = 1e-4

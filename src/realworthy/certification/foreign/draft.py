@@ -13,7 +13,11 @@ from pathlib import Path
 import msgspec
 
 from realworthy.artefacts import dump_yaml, reading, writing
-from realworthy.certification.foreign.notes import Notes, find_normaliser, read_notes
+from realworthy.certification.foreign.exporter_metadata import (
+    Notes,
+    find_normaliser,
+    read_notes,
+)
 from realworthy.certification.foreign.tree import draft_tree
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies import Contract

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from realworthy.certification.foreign.notes import ExporterNotes
+from realworthy.certification.foreign.exporter_metadata import ExporterNotes
 from realworthy.policies import Contract, Gravity, Linear, Term
 from realworthy.policies.contract import InputRange
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from realworthy.certification.foreign.notes import (
+from realworthy.certification.foreign.exporter_metadata import (
     ExporterNotes,
     Notes,
     find_driven,

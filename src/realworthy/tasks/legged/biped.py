@@ -27,7 +27,7 @@ from realworthy.tasks.legged.locomotion import (
     require_legs,
 )
 from realworthy.tasks.legged.stance import Beginning, Stance, read_stance
-from realworthy.tasks.legged.walking import WalkTally
+from realworthy.tasks.legged.walk_metrics import WalkTally
 from realworthy.tasks.prepared_twin import PreparedTwin, prepare_home, prepare_walker
 from realworthy.tasks.task import Input, Start, Task
 from realworthy.twins import Twin, load_twin

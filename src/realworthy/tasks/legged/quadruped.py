@@ -34,7 +34,7 @@ from realworthy.tasks.legged.terrain import (
     Walkers,
     reflect_scan,
 )
-from realworthy.tasks.legged.walking import WalkTally
+from realworthy.tasks.legged.walk_metrics import WalkTally
 from realworthy.tasks.prepared_twin import PreparedTwin, prepare_home, prepare_walker
 from realworthy.tasks.randomization.randomization import Pushes, Randomization
 from realworthy.tasks.task import Input, Start, Task
