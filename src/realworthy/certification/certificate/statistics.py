@@ -25,8 +25,8 @@ from realworthy.gap.intervals import (
 
 Floats = NDArray[np.float64]
 _FEWEST_PAIRS = 8
-"""Pairs below which a paired interval is not given: a t interval over fewer rests on
-its assumption of normal differences alone."""
+"""Pairs below which no change is claimed: fewer have too few distinct resamples for a
+95 % interval."""
 
 
 class CertificateVerdict(enum.StrEnum):
