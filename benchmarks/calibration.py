@@ -10,6 +10,7 @@ stalls on something that the twin lacks, and without them.
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
     python benchmarks/calibration.py --folds 1            the first fold of each
     python benchmarks/calibration.py --missing            folds that this commit lacks
+    python benchmarks/calibration.py --workers 16         so many folds at a time
 
 Every fold goes into benchmarks/results/calibration.json as soon as it is known, with
 the commit that it is from; `python benchmarks/pages.py` makes the pages' tables of it.
@@ -27,6 +28,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from workers import run_parts
 
 from realworthy.gap.intervals import Interval, compute_block_bootstrap
 from realworthy.gap.measure import Gap, measure
@@ -202,6 +204,21 @@ MACHINES = (
 )
 
 
+def load_machine(
+    machine: Machine,
+) -> tuple[list[Recording], Sequence[Recording], Sequence[str]]:
+    """All recordings, those that are believable, and why others are not."""
+    every = load_recordings([DATA / machine.folder], machine.importer)
+    return every, *drop_impossible_torques(load_twin(machine.twin), every)
+
+
+def run_part(part: tuple[int, int]) -> FoldRow:
+    """A machine's fold, by their numbers."""
+    machine = MACHINES[part[0]]
+    every, believable, _ = load_machine(machine)
+    return run_fold(machine, every, machine.divide(believable)[part[1]])
+
+
 def run_fold(
     machine: Machine, recordings: Sequence[Recording], held: Sequence[Recording]
 ) -> FoldRow:
@@ -361,33 +378,36 @@ def main() -> None:
         "--missing", action="store_true", help="skip folds of this commit"
     )
     parser.add_argument("--folds", nargs="*", type=int, help="numbers, from 1")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
     chosen = parser.parse_args()
-    for machine in MACHINES:
+    commit = read_commit()
+    done = [(r.machine, r.left_out) for r in load_file().folds if r.commit == commit]
+    parts: list[tuple[int, int]] = []
+    for number, machine in enumerate(MACHINES):
         if chosen.only and not any(word in machine.name for word in chosen.only):
             continue
-        every = load_recordings([DATA / machine.folder], machine.importer)
-        believable, doubts = drop_impossible_torques(load_twin(machine.twin), every)
+        _, believable, doubts = load_machine(machine)
         print(*doubts, sep="\n", end="\n" if doubts else "")
-        for number, held in enumerate(machine.divide(believable), start=1):
-            if chosen.folds and number not in chosen.folds:
-                continue
-            key = (machine.name, [r.name for r in held], read_commit())
-            done = [(r.machine, r.left_out, r.commit) for r in load_file().folds]
-            if chosen.missing and key in done:
-                continue
-            row = run_fold(machine, every, held)
-            save_row(row)
-            told = ", ".join(
-                f"{name} {row.before[name]:.4f} to {row.after[name]:.4f} rad"
-                for name in row.after
-            )
-            print(
-                f"{machine.name} without {held[0].name}: {told}; {row.seconds:.0f} s, "
-                f"of them {row.processor:.0f} s of processor time",
-                flush=True,
-            )
-            for folder, ratio in row.controllers.items():
-                print(f"    {folder}: {ratio[0]:.2f} … {ratio[1]:.2f} of before")
+        for fold, held in enumerate(machine.divide(believable)):
+            is_chosen = not chosen.folds or fold + 1 in chosen.folds
+            is_done = (machine.name, [r.name for r in held]) in done
+            if is_chosen and not (chosen.missing and is_done):
+                parts.append((number, fold))
+    for row in run_parts(run_part, parts, workers=chosen.workers):
+        save_row(row)
+        told = ", ".join(
+            f"{name} {row.before[name]:.4f} to {row.after[name]:.4f} rad"
+            for name in row.after
+        )
+        apart = row.apart_from_stalls
+        print(
+            f"{row.machine} without {row.left_out[0]}: {told}"
+            + (f" ({apart:.4f} without stalls)" if apart else "")
+            + f"; {row.seconds:.0f} s, of them {row.processor:.0f} s of processor time",
+            flush=True,
+        )
+        for folder, ratio in row.controllers.items():
+            print(f"    {folder}: {ratio[0]:.2f} … {ratio[1]:.2f} of before")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ they are right for such motions, and not physical constants.
 
     python benchmarks/coverage.py --truths 10                  all subjects
     python benchmarks/coverage.py --only joint pendulum        those that are named
-    python benchmarks/coverage.py --minutes 8                  as many as fit in that
+    python benchmarks/coverage.py --minutes 8                  as many as begin in that
+    python benchmarks/coverage.py --workers 16                 so many at a time
 
 Every truth goes into benchmarks/results/coverage.json as soon as it is known; truths of
 this commit that are there are not done again.
@@ -28,6 +29,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from workers import run_parts
 
 from realworthy.actuators.controllers import CommandKind
 from realworthy.deployment import play
@@ -254,6 +256,11 @@ def run_truth(subject: Subject, condition: str, seed: int, folder: Path) -> Trut
     )
 
 
+def run_part(part: tuple[Subject, str, int]) -> TruthRow:
+    with tempfile.TemporaryDirectory() as made:
+        return run_truth(*part, Path(made))
+
+
 def build_table(truths: Sequence[TruthRow]) -> Table:
     """Numbers within their interval of those so called, by kind of parameter."""
     counts: dict[tuple[str, str, str], dict[str, list[bool]]] = {}
@@ -332,28 +339,30 @@ def main() -> None:
     parser.add_argument("--conditions", nargs="*", default=CONDITIONS)
     parser.add_argument("--truths", type=int, default=100, help="of each")
     parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--workers", type=int, default=1, help="processes")
     chosen = parser.parse_args()
-    ends = time.perf_counter() + 60 * chosen.minutes
-    with tempfile.TemporaryDirectory() as made:
-        for seed in range(chosen.truths):
-            for subject in (s for s in SUBJECTS if s.name in chosen.only):
-                for condition in chosen.conditions:
-                    key = (subject.name, condition, seed, read_commit())
-                    done = [
-                        (r.subject, r.condition, r.seed, r.commit)
-                        for r in load_file().truths
-                    ]
-                    if key in done or time.perf_counter() > ends:
-                        continue
-                    row = run_truth(subject, condition, seed, Path(made))
-                    save_row(row)
-                    off = [abs(n.mean - n.truth) / n.sd for n in row.numbers]
-                    print(
-                        f"{subject.name}, {condition}, seed {seed}: {row.outcome}, "
-                        f"{sum(x <= QUANTILE for x in off)} of {len(off)} within, "
-                        f"worst {max(off, default=0):.1f} sd, {row.processor:.0f} s",
-                        flush=True,
-                    )
+    commit = read_commit()
+    done = {(r.subject, r.condition, r.seed, r.commit) for r in load_file().truths}
+    parts = [
+        (subject, condition, seed)
+        for seed in range(chosen.truths)
+        for subject in SUBJECTS
+        for condition in chosen.conditions
+        if subject.name in chosen.only
+        and (subject.name, condition, seed, commit) not in done
+    ]
+    found = run_parts(
+        run_part, parts, workers=chosen.workers, seconds=60 * chosen.minutes
+    )
+    for row in found:
+        save_row(row)
+        off = [abs(n.mean - n.truth) / n.sd for n in row.numbers]
+        print(
+            f"{row.subject}, {row.condition}, seed {row.seed}: {row.outcome}, "
+            f"{sum(x <= QUANTILE for x in off)} of {len(off)} within, "
+            f"worst {max(off, default=0):.1f} sd, {row.processor:.0f} s",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
