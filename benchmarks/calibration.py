@@ -19,7 +19,6 @@ the commit that it is from; `python benchmarks/pages.py` makes the pages' tables
 import argparse
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from results_file import ROOT, Table, read_commit
 from workers import run_parts
 
 from realworthy.gap.intervals import Interval, compute_block_bootstrap
@@ -43,7 +43,6 @@ from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
 
 DATA = Path(os.environ.get("REALWORTHY_DATA", "../shared/data"))
-ROOT = Path(__file__).parents[1]
 FILE = ROOT / "benchmarks" / "results" / "calibration.json"
 Figure = Callable[[Gap], float]
 """What is read off a gap."""
@@ -106,17 +105,6 @@ class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """[s] of it."""
     date: str
     commit: str
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What benchmarks/pages.py puts into a page."""
-
-    date: str
-    machine: str
-    commit: str
-    command: str
-    columns: list[str]
-    rows: list[list[str | float | None]]
 
 
 class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -278,19 +266,6 @@ def compare_windows(
 
     rows = round(4 * AHEAD / APART)
     return compute_block_bootstrap(pairs, divide, block_rows=rows)
-
-
-def read_commit() -> str:
-    """The commit that is checked out, and whether its code was edited since."""
-
-    def ask(*words: str) -> str:
-        done = subprocess.run(
-            ["git", *words], capture_output=True, text=True, check=True, cwd=ROOT
-        )
-        return done.stdout.strip()
-
-    edited = ask("status", "--porcelain", "--", "src")
-    return ask("rev-parse", "--short", "HEAD") + (" and edits" if edited else "")
 
 
 def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:

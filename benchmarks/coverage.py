@@ -17,7 +17,6 @@ this commit that are there are not done again.
 
 import argparse
 import platform
-import subprocess
 import tempfile
 import time
 from collections import defaultdict
@@ -29,6 +28,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from results_file import ROOT, Table, read_commit
 from workers import run_parts
 
 from realworthy.actuators.controllers import CommandKind
@@ -43,7 +43,6 @@ from realworthy.recordings import Recording, Sidecar
 from realworthy.twins import Twin, load_twin
 
 Floats = NDArray[np.float64]
-ROOT = Path(__file__).parents[1]
 FILE = ROOT / "benchmarks" / "results" / "coverage.json"
 CONDITIONS = ("white", "coloured", "unmodelled")
 KINDS = ("kp", "kd", "damping", "coulomb_friction", "armature")
@@ -116,17 +115,6 @@ class TruthRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[s]"""
     date: str
     commit: str
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What benchmarks/pages.py puts into a page."""
-
-    date: str
-    machine: str
-    commit: str
-    command: str
-    columns: list[str]
-    rows: list[list[str | float | None]]
 
 
 class CoverageFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -303,19 +291,6 @@ def build_table(truths: Sequence[TruthRow]) -> Table:
         ],
         rows=rows,
     )
-
-
-def read_commit() -> str:
-    """The commit that is checked out, and whether its code was edited since."""
-
-    def ask(*words: str) -> str:
-        done = subprocess.run(
-            ["git", *words], capture_output=True, text=True, check=True, cwd=ROOT
-        )
-        return done.stdout.strip()
-
-    edited = ask("status", "--porcelain", "--", "src")
-    return ask("rev-parse", "--short", "HEAD") + (" and edits" if edited else "")
 
 
 def load_file() -> CoverageFile:
