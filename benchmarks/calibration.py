@@ -4,7 +4,7 @@ Recordings are those under $REALWORTHY_DATA. Folds of them are left out in turn,
 servo bench whole gains; without each fold the twin is calibrated anew with nothing set
 by hand, and measured on what was left out, as `realworthy calibrate --folds` and
 `realworthy measure` do. Mean and worst fold count, with the rows in which a joint
-stalls on something that the twin lacks, and without them.
+stalls on something that the twin lacks or responses shift in time, and without them.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
@@ -93,9 +93,9 @@ class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Recording → quantity → with the calibrated twin."""
     controllers: dict[str, Interval] = {}
     """Folder of controllers' runs → 95 % of errors after over before."""
-    apart_from_stalls: float | None = None
+    undisturbed: float | None = None
     """[rad] `after` without the rows in which a joint stalls on something that the twin
-    lacks; None where none does."""
+    lacks, or responses shift in time; None where there are none."""
     ratios: list[str] = []
     """Inertia over mass times lever, in words."""
     warnings: list[str] = []
@@ -236,7 +236,7 @@ def run_fold(
             for name, gap in each.items()
         },
         controllers=controllers,
-        apart_from_stalls=found.after_apart_from_stalls if found.stalled else None,
+        undisturbed=found.after_undisturbed if found.disturbed else None,
         ratios=[ratio.to_words() for ratio in found.ratios],
         warnings=list(found.warnings),
         seconds=clock,
@@ -276,7 +276,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
         own = [row for row in found if row.machine == machine.name]
         for q in machine.quantities if own else ():
             after = [row.after[q.name] for row in own]
-            apart = [row.apart_from_stalls or row.after[q.name] for row in own]
+            apart = [row.undisturbed or row.after[q.name] for row in own]
             means.append(
                 [
                     f"{machine.name}, {q.name}",
@@ -298,7 +298,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
                     + (f" and {n} more" if (n := len(row.left_out) - 1) else ""),
                     round(row.before[q.name], 4),
                     round(row.after[q.name], 4),
-                    row.apart_from_stalls and round(row.apart_from_stalls, 4),
+                    row.undisturbed and round(row.undisturbed, 4),
                     round(row.processor),
                 ]
                 for row in own
@@ -317,12 +317,12 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
     return {
         "machines": make(
             "machine, error [rad]; folds; nominal; calibrated, mean; worst fold; "
-            "without stalls, mean; worst; bar, mean; bar, worst; "
+            "undisturbed, mean; worst; bar, mean; bar, worst; "
             "processor time of a fold [s]",
             means,
         ),
         "folds": make(
-            "machine, error [rad]; left out; nominal; calibrated; without stalls; "
+            "machine, error [rad]; left out; nominal; calibrated; undisturbed; "
             "processor time [s]",
             folds,
         ),
@@ -374,10 +374,10 @@ def main() -> None:
             f"{name} {row.before[name]:.4f} to {row.after[name]:.4f} rad"
             for name in row.after
         )
-        apart = row.apart_from_stalls
+        apart = row.undisturbed
         print(
             f"{row.machine} without {row.left_out[0]}: {told}"
-            + (f" ({apart:.4f} without stalls)" if apart else "")
+            + (f" ({apart:.4f} undisturbed)" if apart else "")
             + f"; {row.seconds:.0f} s, of them {row.processor:.0f} s of processor time",
             flush=True,
         )
