@@ -10,6 +10,7 @@ they are right for such motions, and not physical constants.
     python benchmarks/coverage.py --only joint pendulum        those that are named
     python benchmarks/coverage.py --minutes 8                  as many as begin in that
     python benchmarks/coverage.py --workers 16                 so many at a time
+    python benchmarks/coverage.py --merge other.json           from another machine
 
 Every truth goes into benchmarks/results/coverage.json as soon as it is known; truths of
 this commit that are there are not done again.
@@ -293,19 +294,23 @@ def build_table(truths: Sequence[TruthRow]) -> Table:
     )
 
 
-def load_file() -> CoverageFile:
-    if not FILE.exists():
+def load_file(path: Path) -> CoverageFile:
+    if not path.exists():
         return CoverageFile()
-    return msgspec.json.decode(FILE.read_bytes(), type=CoverageFile)
+    return msgspec.json.decode(path.read_bytes(), type=CoverageFile)
 
 
-def save_row(row: TruthRow) -> None:
-    """Puts a truth in place of the one that was there."""
-    key = (row.subject, row.condition, row.seed)
-    others = [r for r in load_file().truths if (r.subject, r.condition, r.seed) != key]
-    truths = sorted([*others, row], key=lambda r: (r.subject, r.condition, r.seed))
+def save_rows(rows: Sequence[TruthRow], path: Path) -> None:
+    """Puts truths in place of those that were there."""
+    keys = {(r.subject, r.condition, r.seed) for r in rows}
+    others = [
+        r
+        for r in load_file(path).truths
+        if (r.subject, r.condition, r.seed) not in keys
+    ]
+    truths = sorted([*others, *rows], key=lambda r: (r.subject, r.condition, r.seed))
     made = CoverageFile(tables={"coverage": build_table(truths)}, truths=truths)
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
 
 
 def main() -> None:
@@ -315,9 +320,15 @@ def main() -> None:
     parser.add_argument("--truths", type=int, default=100, help="of each")
     parser.add_argument("--minutes", type=float, default=np.inf)
     parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--output", type=Path, default=FILE)
+    parser.add_argument("--merge", type=Path, nargs="*", help="files to take over")
     chosen = parser.parse_args()
+    path: Path = chosen.output
+    if chosen.merge:
+        save_rows([r for file in chosen.merge for r in load_file(file).truths], path)
+        return
     commit = read_commit()
-    done = {(r.subject, r.condition, r.seed, r.commit) for r in load_file().truths}
+    done = {(r.subject, r.condition, r.seed, r.commit) for r in load_file(path).truths}
     parts = [
         (subject, condition, seed)
         for seed in range(chosen.truths)
@@ -330,7 +341,7 @@ def main() -> None:
         run_part, parts, workers=chosen.workers, seconds=60 * chosen.minutes
     )
     for row in found:
-        save_row(row)
+        save_rows([row], path)
         off = [abs(n.mean - n.truth) / n.sd for n in row.numbers]
         print(
             f"{row.subject}, {row.condition}, seed {row.seed}: {row.outcome}, "

@@ -29,6 +29,7 @@ from realworthy.identification.calibration.estimates import (
     advise_recordings,
     collect_doubts,
     judge_estimate,
+    lacks_something,
     widen_by_folds,
 )
 from realworthy.identification.calibration.folds import calibrate_folds
@@ -207,6 +208,7 @@ def calibrate(
             np.array(fit.covariance_z),
             found.folds,
             found.choice,
+            lacks=lacks_something(fit),
         )
         estimates = _list_estimates(found, twin, fitted)
         origin = describe_provenance(
@@ -275,7 +277,7 @@ def calibrate(
                 *((describe_scale(ratios),) if ratios else ()),
                 *found.notes,
                 *fit.warnings,
-                *collect_doubts(estimates, found, division),
+                *collect_doubts(estimates, found, fitted, division),
                 *(replay.to_words() for replay in disturbed),
                 *describe_outlying(errors),
             ),

@@ -35,8 +35,8 @@ class ParameterEstimate:
     partners: tuple[str, ...] = ()
     """With which others it can be exchanged."""
     is_effective: bool = False
-    """Whether it moves between folds by more than its interval: effective, not
-    physical. Its sd is then what folds say."""
+    """Whether it moves between folds by more than its interval, or the twin lacks
+    something that it makes up for: effective, not physical."""
     is_fitted: bool = True
     """Whether it was fitted; else it stays where the twin that was given has it."""
 
