@@ -34,7 +34,7 @@ _COLOURED_INFLATION = 3.0
 _LACKING_CHI2 = 2.0
 """Reduced χ² from which residuals that last are more than noise: 1.4 times as large.
 Of nine calibrations of a joint with planted numbers it marks none of three with white
-noise, and all with noise that lasts or with effects that the twin lacks (2026-11-19)."""
+noise, and all with noise that lasts, or where the twin lacks effects (2026-11-19)."""
 _MANY_OUTLIERS = 0.1
 _MOTION_FOR_KIND = {
     "coulomb_friction": "slow motion that turns round often",
