@@ -49,6 +49,18 @@ def _walk(s: OffPolicySettings) -> None:
     s.action_limit = 2.5
 
 
+def walk_softly() -> FastSacSettings:
+    s = FastSacSettings()
+    _walk(s)
+    return s
+
+
+def walk_surely() -> FastTd3Settings:
+    s = FastTd3Settings()
+    _walk(s)
+    return s
+
+
 def walk_softly_on_gpu() -> FastSacSettings:
     s = fast_sac.on_gpu()
     _walk(s)

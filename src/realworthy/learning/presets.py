@@ -201,7 +201,23 @@ PRESETS: dict[str, dict[str, Preset]] = {
             randomize=quadruped_randomization,
             coarse=True,
             on_gpu=OnGpu(learner=PpoSettings, minutes=2),
-        )
+        ),
+        "fastsac": Preset(
+            learner=off_policy.walk_softly,
+            world_count=64,
+            minutes=10,
+            randomize=quadruped_randomization,
+            coarse=True,
+            on_gpu=OnGpu(learner=off_policy.walk_softly_on_gpu, minutes=2),
+        ),
+        "fasttd3": Preset(
+            learner=off_policy.walk_surely,
+            world_count=64,
+            minutes=10,
+            randomize=quadruped_randomization,
+            coarse=True,
+            on_gpu=OnGpu(learner=off_policy.walk_surely_on_gpu, minutes=2),
+        ),
     },
     "biped": {
         "ppo": Preset(
