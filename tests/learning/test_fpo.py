@@ -308,11 +308,11 @@ def test_a_flow_of_ten_steps_answers_200_times_a_second(tmp_path: Path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"pairs": 0}, "--pairs should be above zero, not 0"),
+        ({"flow_samples": 0}, "--flow-samples should be above zero, not 0"),
         ({"flow_steps": 0}, "--flow-steps should be above zero"),
         ({"clip": -0.1}, "--clip should be above zero, not -0.1"),
         ({"weight_memory": 1.0}, "--weight-memory 1 is no share of a mean"),
-        ({"entropy_weight": 0.1, "pairs": 3}, "3 actions has no neighbour 3"),
+        ({"entropy_weight": 0.1, "flow_samples": 3}, "3 actions has no neighbour 3"),
         ({"minibatches": 1000}, "1000 minibatches were asked of 128 samples"),
     ],
 )

@@ -71,8 +71,8 @@ class FpoSettings(LearnerSettings):
     """Passes over a rollout in an update."""
     minibatches: int = 4
     """Gradient steps in a pass."""
-    pairs: int = 8
-    """Pairs (ε, τ) that are kept for each action."""
+    flow_samples: int = 8
+    """Pairs (ε, τ) of noise and flow time that are kept for each action."""
     flow_steps: int = 10
     """Network calls of an action, in practice and in the file."""
     is_per_pair: bool = True
@@ -104,7 +104,7 @@ class FpoSettings(LearnerSettings):
     entropy_weight: float = 0.0
     """Of the spread of actions in a state, by nearest neighbours; dear above zero."""
     entropy_states: int = 32
-    """States of a minibatch in which that is measured, by `pairs` actions each."""
+    """States of a minibatch in which that is measured, by as many actions each."""
     actor_widths: tuple[int, ...] = (64, 64)
     """Hidden layers of the field of velocities."""
     critic_widths: tuple[int, ...] = (64, 64)
@@ -127,7 +127,7 @@ class FpoSettings(LearnerSettings):
 def on_gpu() -> FpoSettings:
     """Thousands of worlds, as the paper has it for legged robots."""
     s = FpoSettings()
-    s.horizon, s.epochs, s.pairs = 24, 16, 16
+    s.horizon, s.epochs, s.flow_samples = 24, 16, 16
     s.learning_rate, s.discount = 1e-4, 0.99
     s.actor_widths, s.critic_widths = (256, 256, 256), (768, 768, 768)
     return s
@@ -359,7 +359,7 @@ class Fpo(Learner):
         advantage = self._normalise(advantage, weight)
         numbers = torch.stack([value, returns, advantage, weight], dim=-1)
         action = storage.action.flatten(0, 1)
-        shape = (len(action), s.pairs)
+        shape = (len(action), s.flow_samples)
         device, generator = self.device, self.generator
         noise = torch.randn(
             *shape, self._action_width, generator=generator, device=device
@@ -556,7 +556,14 @@ class Fpo(Learner):
         check_vectors(self._policy_input)
         check_vectors(self._critic_input)
         for name in (
-            *("horizon", "epochs", "pairs", "flow_steps", "clip", "learning_rate"),
+            *(
+                "horizon",
+                "epochs",
+                "flow_samples",
+                "flow_steps",
+                "clip",
+                "learning_rate",
+            ),
             *("loss_limit", "difference_limit", "gradient_limit", "std"),
         ):
             if not getattr(s, name) > 0:
@@ -568,10 +575,12 @@ class Fpo(Learner):
             raise BadSettings(
                 f"--weight-memory {s.weight_memory:g} is no share of a mean: 0 … 1."
             )
-        if s.entropy_weight and s.pairs <= _NEIGHBOUR:
+        if s.entropy_weight and s.flow_samples <= _NEIGHBOUR:
             raise BadSettings(
-                f"The spread of {s.pairs} actions has no neighbour {_NEIGHBOUR}.",
-                hint=f"Choose {_NEIGHBOUR + 1} --pairs or more, or no entropy_weight.",
+                f"The spread of {s.flow_samples} actions has no neighbour "
+                f"{_NEIGHBOUR}.",
+                hint=f"Choose {_NEIGHBOUR + 1} --flow-samples or more, or no "
+                "entropy_weight.",
             )
         size = environment.world_count * s.horizon
         if not 1 <= s.minibatches <= size:
