@@ -223,8 +223,7 @@ def keep(
     name: str, columns: Sequence[str], rows: Sequence[object], **about: object
 ) -> None:
     """A table of the file of results, in place of the one of that name."""
-    kept = msgspec.json.decode(RESULTS.read_bytes()) if RESULTS.exists() else {}
-    tables = kept.get("tables", {})
+    tables = read_results().get("tables", {})
     tables[name] = {**about, "columns": columns, "rows": rows}
     whole = msgspec.json.encode({"tables": tables})
     RESULTS.write_bytes(msgspec.json.format(whole, indent=1) + b"\n")
@@ -233,9 +232,8 @@ def keep(
 def keep_learned(rows: Sequence[list[Any]], about: dict[str, str]) -> None:
     """Runs of other robots stay; each row has the day and commit of its own."""
     new = [[*row, about["date"], about["commit"]] for row in rows]
-    kept = msgspec.json.decode(RESULTS.read_bytes()) if RESULTS.exists() else {}
-    old = kept.get("tables", {}).get("learned", {}).get("rows", [])
-    joined = {(*row[:3], row[6]): row for row in [*old, *new]}
+    old = read_results().get("tables", {}).get("learned", {}).get("rows", [])
+    joined: dict[object, list[Any]] = {(*row[:3], row[6]): row for row in [*old, *new]}
     columns = ["robot", "task", "device", "seconds", "steps", "success", "seed"]
     keep(
         "learned",
