@@ -219,6 +219,10 @@ def describe_run(device: str = "cpu") -> dict[str, str]:
     return {"date": today, "machine": machine, "commit": commit}
 
 
+def read_results() -> dict[str, Any]:
+    return msgspec.json.decode(RESULTS.read_bytes()) if RESULTS.exists() else {}
+
+
 def keep(
     name: str, columns: Sequence[str], rows: Sequence[object], **about: object
 ) -> None:
@@ -233,12 +237,13 @@ def keep_learned(rows: Sequence[list[Any]], about: dict[str, str]) -> None:
     """Runs of other robots stay; each row has the day and commit of its own."""
     new = [[*row, about["date"], about["commit"]] for row in rows]
     old = read_results().get("tables", {}).get("learned", {}).get("rows", [])
-    joined: dict[object, list[Any]] = {(*row[:3], row[6]): row for row in [*old, *new]}
+    joined = {(*row[:3], row[6]): row for row in [*old, *new]}
+    in_order = sorted(joined, key=lambda key: (key[1], key[0], *key[2:]))
     columns = ["robot", "task", "device", "seconds", "steps", "success", "seed"]
     keep(
         "learned",
         [*columns, "date", "commit"],
-        sorted(joined.values(), key=lambda row: (row[1], row[0], row[6])),
+        [joined[key] for key in in_order],
         date=about["date"],
         machine="cuda: one H200; cpu: the cores that there were, often busy",
         command="python benchmarks/menagerie.py --learn TASK:ROBOT",
