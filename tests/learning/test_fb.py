@@ -54,7 +54,7 @@ class Grid(Toy):
 
 
 def measure_exactly(to: Tensor) -> Tensor:
-    """(rooms, rooms) Σ γᵗ P(sₜ₊₁ = s′) of a policy that leads from each room `to` one."""
+    """(rooms, rooms) Σ γᵗ P(sₜ₊₁ = s′) of a policy, by where it leads from each."""
     p = torch.zeros(ROOMS, ROOMS)
     p[torch.arange(ROOMS), to] = 1.0
     return p @ torch.linalg.inv(torch.eye(ROOMS) - GAMMA * p)
@@ -190,3 +190,30 @@ def test_settings_that_misfit_are_refused(changes: dict[str, float], said: str):
         setattr(s, name, value)
     with pytest.raises(BadSettings, match=said):
         Fb(Pendulum(16), s)
+
+
+@pytest.mark.slow
+def test_rewards_that_were_never_seen_are_climbed_at_once():
+    """25 goals and ten rewards of the whole grid, by prompts alone: what they bring, in
+    shares of what value iteration does. A prompt by chance brings little of a goal."""
+    s = FbSettings(discount=GAMMA, latent_width=ROOMS, prompt_steps=10, noise=0.3)
+    s.learning_rate, s.backward_rate, s.target_rate = 3e-3, 1e-3, 0.05
+    s.warm_up, s.noise_clip = 32, 0.02
+    s.actor_widths, s.forward_widths = (64, 64), (128, 128)
+    s.backward_widths = (64,)
+    learner = practise(s, 300)
+    generator = torch.Generator().manual_seed(1)
+    rooms = torch.randint(ROOMS, (4096,), generator=generator)
+    rewards = torch.cat([EYE, torch.rand(10, ROOMS, generator=generator)])
+
+    def score(prompt: Tensor, reward: Tensor) -> float:
+        worth = measure_exactly(follow(learner, prompt)[1]) @ reward
+        return float(worth.mean() / iterate_values(reward).mean())
+
+    found = [
+        score(learner.prompt_reward({"critic": EYE[rooms]}, r[rooms]), r)
+        for r in rewards
+    ]
+    assert sum(found) / len(found) >= 0.8
+    by_chance = [score(learner._draw_sphere(1)[0], goal) for goal in EYE]
+    assert sum(by_chance) / len(by_chance) <= 0.3
