@@ -422,8 +422,8 @@ def _find_command_kind(
         return None
     group = groups["command"]
     said = {name.quantity for name in group.names.values()} - {""}
-    kinds = [facts[joint].command_kind for joint in group.names]
-    twins: CommandKind | None = max(set(kinds), key=kinds.count)
+    kinds: list[CommandKind | None] = [facts[j].command_kind for j in group.names]
+    twins = max(set(kinds), key=kinds.count)
     if said & {"torque", "velocity"}:
         return "torque" if "torque" in said else "velocity"
     if _follows(group, groups["position"], table) and twins != "position":
