@@ -246,8 +246,8 @@ def to_tree(found: "Calibration", path: Path | None) -> dict[str, object]:
         "heldout": {
             "position_rmse": found.after,
             "position_rmse_before": found.before,
-            "position_rmse_apart_from_stalls": found.after_apart_from_stalls,
-            "stalled": found.stalled,
+            "position_rmse_undisturbed": found.after_undisturbed,
+            "disturbed": found.disturbed,
             "strange": [error.recording for error in find_outlying(found.errors)],
             "by_time": found.is_by_time,
             "recordings": found.errors,
@@ -287,7 +287,7 @@ def to_folds_tree(found: "Calibration") -> object:
     return {
         "position_rmse": found.folds_mean,
         "position_rmse_worst": found.folds_worst,
-        "position_rmse_apart_from_stalls": found.folds_apart_from_stalls,
+        "position_rmse_undisturbed": found.folds_undisturbed,
         "position_rmse_before": found.folds_before,
         "folds": [
             {

@@ -7,6 +7,7 @@ from realworthy.learning.ars import Ars
 from realworthy.learning.es import Es
 from realworthy.learning.fast_sac import FastSac
 from realworthy.learning.fast_td3 import FastTd3
+from realworthy.learning.fpo import Fpo
 from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.learner_files import find_name, load_learner
 from realworthy.learning.ppo import Ppo
@@ -18,6 +19,7 @@ LEARNERS: dict[str, type[Learner]] = {
     "sapg": Sapg,
     "fastsac": FastSac,
     "fasttd3": FastTd3,
+    "fpo": Fpo,
     "ars": Ars,
     "es": Es,
 }

@@ -185,8 +185,8 @@ def check_groups(groups: Sequence[TaskGroup], reserved: Collection[str]) -> None
             )
         if name in taken:
             raise RealworthyError(
-                f"A group of observations cannot be called '{name}': every task has"
-                f" {', '.join(taken)}.",
+                f"A group of observations cannot be called '{name}': these names are"
+                f" taken: {', '.join(dict.fromkeys(taken))}.",
                 hint="Give it another name.",
             )
         if not 1 <= len(shape) <= _MAX_AXES or any(n < 1 for n in shape):
