@@ -18,6 +18,9 @@ from realworthy.identification.calibration.checkpoint import (
     make_key,
     resuming,
 )
+from realworthy.identification.calibration.disturbed_replays import (
+    find_disturbed_replays,
+)
 from realworthy.identification.calibration.duty_servos import (
     close_servo_loops,
 )
@@ -26,6 +29,7 @@ from realworthy.identification.calibration.estimates import (
     advise_recordings,
     collect_doubts,
     judge_estimate,
+    lacks_something,
     widen_by_folds,
 )
 from realworthy.identification.calibration.folds import calibrate_folds
@@ -38,7 +42,6 @@ from realworthy.identification.calibration.recording_checks import (
     drop_impossible_torques,
 )
 from realworthy.identification.calibration.result import Calibration, ParameterEstimate
-from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.task import (
     CalibrationTask,
     FittedTwin,
@@ -205,6 +208,7 @@ def calibrate(
             np.array(fit.covariance_z),
             found.folds,
             found.choice,
+            lacks=lacks_something(fit),
         )
         estimates = _list_estimates(found, twin, fitted)
         origin = describe_provenance(
@@ -238,8 +242,10 @@ def calibrate(
                 fit=fit,
                 seconds=problem.seconds,
             )
-        stalled = (
-            () if grows else find_stalled_replays(calibrated, division.held_out, joints)
+        disturbed = (
+            ()
+            if grows
+            else find_disturbed_replays(calibrated, division.held_out, joints)
         )
         ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
         progress(1.0, "done")
@@ -256,7 +262,7 @@ def calibrate(
             fitted=tuple(distinct_names(division.fitted)),
             fitted_seconds=problem.seconds,
             is_by_time=division.is_by_time,
-            stalled=stalled,
+            disturbed=disturbed,
             is_ahead=grows,
             reduced_chi2=fit.reduced_chi2,
             inflation=fit.inflation,
@@ -271,8 +277,8 @@ def calibrate(
                 *((describe_scale(ratios),) if ratios else ()),
                 *found.notes,
                 *fit.warnings,
-                *collect_doubts(estimates, found, division),
-                *(replay.to_words() for replay in stalled),
+                *collect_doubts(estimates, found, fitted, division),
+                *(replay.to_words() for replay in disturbed),
                 *describe_outlying(errors),
             ),
             advice=advise_recordings(estimates, division)

@@ -13,6 +13,9 @@ from realworthy.identification.calibration.checkpoint import (
     keep_fit,
     keep_folds,
 )
+from realworthy.identification.calibration.disturbed_replays import (
+    find_disturbed_replays,
+)
 from realworthy.identification.calibration.first_fits import (
     fit_joint_by_joint,
     fit_shared,
@@ -36,7 +39,6 @@ from realworthy.identification.calibration.piece_choice import PiecesToFit
 from realworthy.identification.calibration.priors import make_prior
 from realworthy.identification.calibration.servo_forms import SERVO_FIT
 from realworthy.identification.calibration.servo_search import measure_mean_error
-from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.support_surface import (
     find_support_surface,
 )
@@ -88,10 +90,10 @@ def fit_joints_alone(
     task.progress(0.2, "looking for a table")
     near = task.twin.with_values(alone.values)
     surface = find_support_surface(near, whole, servos, task.joints)
-    stalled = find_stalled_replays(
+    disturbed = find_disturbed_replays(
         near, [task.recordings[i] for i in alone.outlying], task.joints
     )
-    notes = [replay.to_words() for replay in stalled]
+    notes = [replay.to_words() for replay in disturbed]
     notes += [
         f"{whole.names[i]} is not like the other recordings (ten times their error): "
         "it was left out of the fit."

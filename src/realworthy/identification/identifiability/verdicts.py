@@ -16,8 +16,9 @@ class ParameterVerdict(enum.StrEnum):
 
     IDENTIFIED = "identified"
     EFFECTIVE = "effective"
-    """Known well, but to no better than it moves when experiments are left out: right
-    for such motions, and not a physical constant."""
+    """Known well, but to no better than it moves when experiments, or slow or fast
+    rows, are left out, or in a twin that lacks something: right for such motions, and
+    not a physical constant."""
     ONLY_IN_COMBINATION = "only_in_combination"
     NOT_EXCITED = "not_excited"
     """Even with all others known it would stay too uncertain."""

@@ -120,6 +120,10 @@ class PieceBatch:
         self._position_sd = np.array([s.noise for s, _ in by_piece])
         self._velocity_sd = np.array([s.velocity_spread for s, _ in by_piece])
 
+    def find_rows(self, piece: Piece) -> slice:
+        """Rows of its recording that a piece's residuals are about."""
+        return slice(piece.first + self._kept.start, piece.first + self._kept.stop)
+
     @property
     def kept_rows(self) -> int:
         """Residuals per channel and piece."""

@@ -253,6 +253,25 @@ class Problem(SumOfSquares):
             for name, joints in self._gather_errors(residuals).items()
         }
 
+    def gather_motion(self) -> tuple[Floats, Floats]:
+        """(N,) speed and size of the acceleration of the joint that each residual is
+        about, at its row."""
+        parts = [
+            (
+                states.velocity[rows, channel.column],
+                states.acceleration[rows, channel.column],
+            )
+            for block in self._blocks
+            for piece, channels in zip(block.pieces, block.channels, strict=True)
+            for states in [self.sources[piece.recording].states]
+            for rows in [block.find_rows(piece)]
+            for channel in channels
+        ]
+        speed, acceleration = (
+            np.abs(np.concatenate(own)) for own in zip(*parts, strict=True)
+        )
+        return speed, acceleration
+
     def _gather_errors(self, residuals: Floats) -> dict[str, dict[str, Floats]]:
         """Recording → joint → position errors [rad or m] of all its pieces."""
         errors: dict[str, dict[str, list[Floats]]] = {}
