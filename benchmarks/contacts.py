@@ -1,4 +1,4 @@
-"""Contact friction, restitution and softness from the motion of a finger: planted truths.
+"""Friction, restitution and softness of a contact from a finger: planted truths.
 
 A finger of two position servos presses on a floor and slides over it; positions have
 0.2 mrad (mm) of white noise. `calibrate` fits the three numbers, named, from where
