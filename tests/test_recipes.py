@@ -8,14 +8,17 @@ import pytest
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.py"))
 SMALL = {
+    "adapt_lift": ["--glance"],
     "circle": ["--worlds", "32"],
     "loop": ["--glance"],
     "own_driver": ["--repeats", "1"],
     "own_learner": ["--glance"],
     "own_task": ["--glance"],
+    "prompting": ["--glance"],
 }
 """Options that make a recipe short."""
 EXPECTED = {"loop": "<deployment of 1 trials: done>"}
+EXPECTED["adapt_lift"] = "<adaptation 'rma' of task '"
 EXPECTED["own_driver"] = "21 of 21 promises kept"
 EXPECTED["own_learner"] = "<training of task 'cartpole_balance': success"
 EXPECTED["own_task"] = "own_task.py:DoublePole': fail, success 0% to 6%"

@@ -225,7 +225,7 @@ def test_no_setting_of_a_learner_hides_an_option():
         (
             ("--learner", "ars", "--horizon", "3"),
             "RealworthyError: --horizon is a setting of learner 'ppo', 'sapg', "
-            "'fastsac', 'fasttd3' and 'fpo', not of 'ars'.\n"
+            "'fastsac', 'fasttd3', 'fpo' and 'fb', not of 'ars'.\n"
             "  Its settings: realworthy show learners ars\n",
         ),
         (

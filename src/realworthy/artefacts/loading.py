@@ -63,7 +63,9 @@ def read_tree(path: Path | str) -> Tree:
             mark = error.problem_mark
             where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
             problem = f"it is not YAML: {error.problem}{where}."
-            raise BadFile(path, problem) from None
+            is_star = error.context == "while scanning an alias"
+            hint = 'A key with a * stands in quotes: "*.position".' if is_star else ""
+            raise BadFile(path, problem, hint=hint) from None
         except yaml.YAMLError as error:
             said = str(error).splitlines()[0]
             raise BadFile(path, f"it is not YAML: {said}.") from None

@@ -46,7 +46,7 @@ class Identify:
     ] = ()
     """Wanted standard deviations; a tenth of each parameter's size by default."""
     joints: Names = ()
-    """Joints that move; all driven ones by default."""
+    """Joints that move; by default the driven ones that have room around home."""
     rounds: int = 4
     """Motions at most."""
     seconds: float = 20.0

@@ -55,9 +55,9 @@ class Train:
     learner: Annotated[
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
     ] = None
-    """Who learns: ppo (default), sapg, fastsac, fasttd3, fpo, ars, es; realworthy show
-    learners. Or a class of your own: my_file.py:MyLearner. Its settings are options as
-    well: with --learner NAME, --help lists them."""
+    """Who learns: ppo (default), sapg, fastsac, fasttd3, fpo, fb, ars, es; realworthy
+    show learners. Or a class of your own: my_file.py:MyLearner. Its settings are
+    options as well: with --learner NAME, --help lists them."""
     start_from: Annotated[
         str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
     ] = ""

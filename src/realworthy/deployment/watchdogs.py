@@ -54,6 +54,9 @@ class WatchdogSettings:
     what is measured is rough."""
     temperature: float = 80.0
     """[°C] of any `<joint>.temperature` that the robot reports."""
+    position_slack: float = 0.003
+    """[rad or m] beyond an end of its range at which a joint may be read: two steps of
+    an encoder with 4096 in a turn. Fingers rest at an end, and noise is read beyond."""
     frozen_travel: float = 0.01
     """[rad] that a joint should have gone, by its own velocity, while its position
     never changed."""
@@ -221,7 +224,8 @@ class Watchdogs:
             upper = np.maximum(upper, rest + _SLACK)
         outside = np.maximum(lower - q, q - upper)
         names = limits.joints
-        found.append(self._compare("position", names, outside, np.zeros(len(names))))
+        slack = np.full(len(names), self.settings.position_slack)
+        found.append(self._compare("position", names, outside, slack))
         if self._hot:
             names = tuple(self._signals[i] for i in self._hot)
             most = np.full(len(names), self.settings.temperature)

@@ -125,13 +125,23 @@ def bind(
                 f"'{parameter.name}' changes the structure of the model.",
                 hint="Compile one twin per value instead.",
             )
-    compiled, drives = _compile(twin, space)
+    compiled, drives, _ = _compile(twin, space)
     return BoundTwin(twin, space, compiled, drives, room)
 
 
 def compile_twin(twin: Twin) -> CompiledModel:
     """The model at the twin's nominal values, without room for other ones."""
     return _compile(twin, ParameterSpace([]))[0]
+
+
+def compile_with_spec(
+    twin: Twin,
+) -> tuple[CompiledModel, tuple[ExplicitDrive, ...], mujoco.MjSpec]:
+    """The model at the twin's values, its explicit drives, and the spec of its text.
+
+    The spec holds the structure; the values of the twin are in the model alone.
+    """
+    return _compile(twin, ParameterSpace([]))
 
 
 def model_fields(
@@ -151,7 +161,7 @@ def model_fields(
 
 def _compile(
     twin: Twin, space: ParameterSpace
-) -> tuple[CompiledModel, tuple[ExplicitDrive, ...]]:
+) -> tuple[CompiledModel, tuple[ExplicitDrive, ...], mujoco.MjSpec]:
     spec = twin.spec()
     drives = install_drives(spec, _keep_commands(twin, space))
     add_sensors(spec, twin.base)
@@ -175,7 +185,7 @@ def _compile(
     compiled = CompiledModel(model, own, twin.objects)
     if moved:
         _write_values(compiled, moved, values, owner=twin.owner)
-    return compiled, drives
+    return compiled, drives, spec
 
 
 def _keep_commands(twin: Twin, space: ParameterSpace) -> Twin:

@@ -103,6 +103,13 @@ def describe_drives(bound: BoundTwin, info: RobotInfo, limits: Limits) -> Drives
         replace(limits, acceleration=braking),
         kp={joint: kp for joint, (kp, _) in known.items()},
         kd={joint: kd for joint, (_, kd) in known.items()},
+        rest={
+            line.signal: float(value)
+            for line, value in zip(
+                lines, bound.compiled.own["own.initial_ctrl"], strict=True
+            )
+            if line.kind == "position"
+        },
     )
 
 
