@@ -14,6 +14,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from realworthy.adaptation import Adaptation as Adaptation
+    from realworthy.adaptation import AdaptSettings as AdaptSettings
+    from realworthy.adaptation import adapt as adapt
     from realworthy.certification.certificate.certificate import (
         Certificate as Certificate,
     )
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "adapt": "adaptation",
     "calibrate": "identification",
     "certify": "certification.certify",
     "convert": "recordings",
@@ -81,6 +85,8 @@ _HOMES = {
     "tour": "tours",
     "train": "learning.train",
     "view": "reports.view",
+    "AdaptSettings": "adaptation",
+    "Adaptation": "adaptation",
     "Belief": "parameters",
     "CalibrateSettings": "identification.calibration.calibrate",
     "Calibration": "identification",
