@@ -142,7 +142,7 @@ def hold(task: Task) -> str:
 
 
 def find_robots(root: Path) -> list[str]:
-    return sorted(path.name for path in root.iterdir() if (path / "scene.xml").exists())
+    return sorted(path.name for path in root.iterdir() if any(path.glob("*.xml")))
 
 
 def list_starts(robots: Sequence[str]) -> tuple[list[list[object]], list[list[object]]]:
@@ -272,13 +272,16 @@ def main() -> None:
         raise SystemExit("Set MENAGERIE_ROOT to a copy of MuJoCo Menagerie.")
     robots = given.only or find_robots(Path(root))
     starts, refused = list_starts(robots)
-    if given.only:
-        return
-    command = "python benchmarks/menagerie.py"
     columns = ["robot", "task", "parts proposed", "right", "added", "after a second"]
-    keep("starts", columns, starts, **about, command=command)
     reasons = ["robot", *(f"{name} wants" for name in TASKS)]
-    keep("refused", reasons, refused, **about, command=command)
+    about["command"] = "python benchmarks/menagerie.py"
+    for table, names, new in (
+        ("starts", columns, starts),
+        ("refused", reasons, refused),
+    ):
+        old = read_results().get("tables", {}).get(table, {}).get("rows", [])
+        rows = [*new, *(row for row in old if row[0] not in robots)]
+        keep(table, names, sorted(rows, key=str), **about)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import torch
 
 from benchmarks.menagerie import ARMS, BIPEDS, QUADRUPEDS
 from realworthy.errors import RealworthyError
+from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.arm.reach import Reach
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
@@ -15,6 +16,7 @@ from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.legged.biped import BipedVelocity
 from realworthy.tasks.legged.quadruped import QuadrupedVelocity
 from realworthy.twins import Twin, load_twin
+from realworthy.twins.roles.part import CHOSEN
 
 # Which part of a task a robot lacks.
 MISSING = [
@@ -132,6 +134,21 @@ def test_a_robot_that_lacks_a_part_is_refused_by_its_name(
 ) -> None:
     with pytest.raises(RealworthyError, match=reason.replace("(", r"\(")):
         build_task(task, load(robot))
+
+
+def test_gains_and_action_scale_are_roles_with_a_reason(load) -> None:
+    twin = load("unitree_go1")
+    parts = QuadrupedVelocity(twin).parts
+    assert parts["gains"].words == "kp 100, kd 0"
+    assert parts["action_scale"].words == "0.3 rad per unit of action"
+    chosen = RoleChoices(gains=(40.0, 1.0), action_scale=0.2)
+    task = QuadrupedVelocity(twin.with_roles(chosen))
+    assert task.parts["gains"].words == "kp 40, kd 1"
+    assert {*task.action.scale} == {0.2}
+    for role in ("gains", "action_scale"):
+        assert task.parts[role].reason == CHOSEN != parts[role].reason
+    added = QuadrupedVelocity(load("unitree_go2")).parts["gains"]
+    assert "were added" in added.reason
 
 
 def test_a_fitted_twin_lacks_nothing(load) -> None:
