@@ -37,6 +37,9 @@ from realworthy.identification.calibration.inertials import (
     compute_ratios,
     describe_scale,
 )
+from realworthy.identification.calibration.parameter_choice import (
+    find_contact_parameters,
+)
 from realworthy.identification.calibration.provenance import describe_provenance
 from realworthy.identification.calibration.recording_checks import (
     drop_impossible_torques,
@@ -187,7 +190,8 @@ def calibrate(
     key = make_key(twin, division.fitted, division.held_out, asked)
     with resuming(keep, key) as checkpoint:
         progress(0.02, "choosing")
-        ground = find_low_ground(twin, division.fitted, joints)
+        touches = find_contact_parameters(twin, parameters or ())
+        ground = None if touches else find_low_ground(twin, division.fitted, joints)
         above = twin if ground is None else twin.with_table(ground.height)
         task = CalibrationTask(
             published=twin,

@@ -30,6 +30,7 @@ from realworthy.identification.calibration.parameter_choice import (
     ParameterChoice,
     choose_identifiable,
     choose_parameters,
+    find_contact_parameters,
     find_shared_factors,
     find_unidentified,
     pair_dampings,
@@ -108,17 +109,23 @@ def fit_joints_alone(
 
 
 def fit_from_afar(task: CalibrationTask, *, ahead: bool) -> FittedTwin:
-    """What joints share over decades, then every identifiable number from there."""
+    """What joints share over decades, then every identifiable number from there.
+
+    Of named numbers, those of contacts are scanned so: a bounce that comes too early or
+    too late says nothing about which way to go.
+    """
     names, steps = list_candidates(task), "ahead: " if ahead else ""
     pieces = task.cut(task.twin, names, ahead=ahead)
-    shared = ()
-    if not task.parameters:
+    if task.parameters:
+        shared = find_contact_parameters(task.twin, names)
+    else:
         shared = find_shared_factors(
             task.twin, choose_parameters(task.twin, task.joints)
         )
 
     def scan_shared() -> StartPart:
-        task.progress(0.05, "fitting what all joints share")
+        what = "contacts" if task.parameters else "what all joints share"
+        task.progress(0.05, f"fitting {what}")
         problem = pieces.with_space(task.twin, shared)
         found = fit_shared(problem.thinned(min(_ASKED_PIECES, len(problem.pieces))))
         near = task.twin.with_values(found.e)
