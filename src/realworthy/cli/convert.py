@@ -1,5 +1,6 @@
 """`realworthy convert`: foreign layouts into ours."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,12 +14,15 @@ from realworthy.cli.arguments import (
     RecordingFiles,
     Role,
     SidecarFile,
+    TwinName,
+    UnitName,
 )
+from realworthy.cli.numbers import AnyNumber
 
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Foreign recordings into ours: SI units, our names of signals, one file each."""
+    """Foreign recordings or motions into ours: SI units, our names, one file each."""
 
     recordings: RecordingFiles
     """Files or folders."""
@@ -30,6 +34,13 @@ class Convert:
     """What to write."""
     sidecar: SidecarFile = None
     """YAML with what the files do not say, such as a mapping of columns."""
+    unit: UnitName = None
+    """Length that 1 has in files of motions: m, cm, mm, inch, cmu or a number of
+    metres."""
+    rate_in: AnyNumber = None
+    """Rows per second of motions whose files do not say it."""
+    twin: TwinName = ""
+    """Robot whose order of joints motions without names of joints have."""
     overwrite: Flag = False
     """Replace recordings, and the JSON file, of the same names."""
     json: JsonFile = None
@@ -44,6 +55,8 @@ class Convert:
 
         for path in self.recordings:
             check_readable(path)
+        if self._are_motions():
+            return self._convert_motions()
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 recordings = load_recordings(
@@ -63,4 +76,50 @@ class Convert:
         seconds = sum(recording.duration for recording in recordings)
         count = counted(len(recordings), "recording")
         say(f"{count}, {seconds:.1f} s in all, written to {self.output}")
+        return 0
+
+    def _are_motions(self) -> bool:
+        from realworthy.recordings.motion_layouts import MOTION_LAYOUTS, find_layout
+
+        if self.importer is not None:
+            return self.importer in MOTION_LAYOUTS
+        return bool(self.recordings) and all(map(find_layout, self.recordings))
+
+    def _convert_motions(self) -> int:
+        """Each file into one of ours, a .csv with base, joints, bodies and so on."""
+        from realworthy.artefacts import check_free
+        from realworthy.cli.output import json_file
+        from realworthy.cli.printing import counted, say
+        from realworthy.cli.show_motions import list_joints
+        from realworthy.errors import RealworthyError
+        from realworthy.recordings.motion import load_motion, save_motion
+
+        if self.format != "csv":
+            raise RealworthyError(
+                f"A motion is kept as .csv, not as .{self.format}.",
+                hint="Leave --format out.",
+            )
+        joints = list_joints(self.twin)
+        names = [path.name.partition(".")[0] for path in self.recordings]
+        paths = [self.output / f"{name}.csv" for name in names]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise RealworthyError(f"Two motions would be called '{twice[0]}.csv'.")
+        for path in paths:
+            check_free(path, overwrite=self.overwrite)
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            done = []
+            for source, path in zip(self.recordings, paths, strict=True):
+                motion = load_motion(
+                    source,
+                    self.importer,
+                    unit=self.unit,
+                    rate=self.rate_in,
+                    joints=joints,
+                )
+                os.makedirs(self.output, exist_ok=True)
+                save_motion(motion, path, overwrite=self.overwrite)
+                done.append({"path": str(path), "rows": len(motion.time)})
+            save({"motions": done})
+        say(f"{counted(len(done), 'motion')} written to {self.output}")
         return 0

@@ -117,7 +117,9 @@ class Contacts:
 
     def to_columns(self) -> dict[str, Floats]:
         names = enumerate(self.names)
-        return {f"contact.{n}": self.touching[:, i].astype(np.float64) for i, n in names}
+        return {
+            f"contact.{n}": self.touching[:, i].astype(np.float64) for i, n in names
+        }
 
 
 def read_poses(table: Mapping[str, Floats], kind: str) -> Poses | None:

@@ -66,7 +66,7 @@ went over a level floor (2026-11-19). A ramp that is steeper is one."""
 _ROOM = 0.1
 """[m] over which feet must go about before their heights say anything of a slope."""
 _OFF_GROUND = 0.03
-"""[m] above the ground from which a still foot is not on it, as at the top of a jump."""
+"""[m] above the ground from which a still foot is not on it: at the top of a jump."""
 
 
 def find_slope(time: Floats, tracks: list[Floats], leg: float) -> Floats:
@@ -88,16 +88,17 @@ def find_slope(time: Floats, tracks: list[Floats], leg: float) -> Floats:
     place = place - place.mean(axis=0)
     columns = np.hstack([place, of[:, None] == np.arange(len(tracks))]).astype(float)
     kept = np.ones(len(z), dtype=bool)
-    slope = np.zeros(2)
+    slope: Floats = np.zeros(2)
     for _ in range(8):
         rows = columns[kept]
         square = rows.T @ rows + 1e-9 * np.eye(columns.shape[1])
         square[0, 0] += _ROOM**2 * len(rows)
         square[1, 1] += _ROOM**2 * len(rows)
         found = np.linalg.solve(square, rows.T @ z[kept])
-        slope, above = found[:2], z - columns @ found
+        slope = np.asarray(found[:2], dtype=np.float64)
+        above = z - columns @ found
         fewer = above < max(_OFF_GROUND, 1.5 * float(np.median(np.abs(above[kept]))))
         if (fewer == kept).all() or fewer.sum() < 10:
             break
         kept = fewer
-    return slope if np.hypot(*slope) <= _STEEPEST else np.zeros(2)
+    return slope if float(np.linalg.norm(slope)) <= _STEEPEST else np.zeros(2)

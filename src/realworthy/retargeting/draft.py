@@ -52,7 +52,9 @@ def draft_map(twin: Twin, figure: Figure | None = None) -> BodyMap:
     )
 
 
-def _draft_leg(tree: KinematicTree, figure: Figure, foot: Foot) -> dict[str, PointOnBody]:
+def _draft_leg(
+    tree: KinematicTree, figure: Figure, foot: Foot
+) -> dict[str, PointOnBody]:
     parts, places = figure.feet[foot.place], foot.pitches
     joints = [int(tree.model.joint(name).id) for name in places]
     anchors = [tree.find_anchor(joint) for joint in joints]
@@ -67,7 +69,9 @@ def _draft_leg(tree: KinematicTree, figure: Figure, foot: Foot) -> dict[str, Poi
         hip = hip + axis * float(axis @ (anchors[1] - hip))
     found = {parts.hip: _fix(tree, tree.base, hip)}
     if parts.knee:
-        found[parts.knee] = _fix(tree, int(tree.model.jnt_bodyid[joints[1]]), anchors[1])
+        found[parts.knee] = _fix(
+            tree, int(tree.model.jnt_bodyid[joints[1]]), anchors[1]
+        )
         found[parts.ankle] = _fix(tree, int(tree.model.body(foot.body).id), anchors[2])
     return found
 
@@ -75,7 +79,7 @@ def _draft_leg(tree: KinematicTree, figure: Figure, foot: Foot) -> dict[str, Poi
 def _draft_arms(
     tree: KinematicTree, feet: list[str]
 ) -> tuple[str, dict[str, PointOnBody]]:
-    """The body that carries both arms, and their points; nothing where there are none."""
+    """The body that carries both arms, and their points; empty where there are none."""
     legs = {link for foot in feet for link in tree.list_chain(tree.model.body(foot).id)}
     ends = [
         link
@@ -96,7 +100,7 @@ def _draft_arms(
         if len(arm) < 3 or f"{side}_elbow" in found:
             continue
         elbow = _find_elbow(tree, arm)
-        upper = [link for link in arm[: arm.index(elbow)]]
+        upper = arm[: arm.index(elbow)]
         shoulder = tree.data.xpos[upper[min(1, len(upper) - 1)]]
         found[f"{side}_shoulder"] = _fix(tree, chest, shoulder)
         found[f"{side}_elbow"] = _fix(tree, elbow, tree.data.xpos[elbow])
@@ -114,7 +118,9 @@ def _find_elbow(tree: KinematicTree, arm: list[int]) -> int:
     named = [link for link in arm if "elbow" in names[link]]
     if named:
         return named[0]
-    reach = [float(np.linalg.norm(tree.data.xpos[k] - tree.data.xpos[arm[0]])) for k in arm]
+    reach = [
+        float(np.linalg.norm(tree.data.xpos[k] - tree.data.xpos[arm[0]])) for k in arm
+    ]
     middle = _reach_end(tree, arm[-1], tree.data.xpos[arm[0]])[1] / 2
     return arm[max(1, int(np.argmin(np.abs(np.array(reach) - middle))))]
 

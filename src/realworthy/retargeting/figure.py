@@ -62,7 +62,8 @@ def load_figure(name: str) -> Figure:
 def find_figure(motion: Motion, chosen: Mapping[str, str]) -> Figure:
     """The figure that most of a motion's points belong to."""
     counts = {
-        name: len(match(load_figure(name), motion, chosen)) / len(load_figure(name).points)
+        name: len(match(load_figure(name), motion, chosen))
+        / len(load_figure(name).points)
         for name in FIGURES
     }
     return load_figure(max(counts, key=lambda name: counts[name]))
@@ -79,7 +80,9 @@ def match(figure: Figure, motion: Motion, chosen: Mapping[str, str]) -> dict[str
     for part, aliases in figure.points.items():
         if part in found:
             continue
-        free = (plain[a] for a in aliases if a in plain and plain[a] not in found.values())
+        free = (
+            plain[a] for a in aliases if a in plain and plain[a] not in found.values()
+        )
         body = next(free, None)
         if body is not None:
             found[part] = body
@@ -126,7 +129,7 @@ def _check_upright(points: Points, figure: Figure) -> None:
     height = np.median([leg[:, 2] for leg in legs])
     if height < _UPRIGHT * length:
         raise RealworthyError(
-            f"The hips are {height:.2f} m above the feet, and legs {length:.2f} m long: "
-            "the motion's z does not point up.",
+            f"The hips are {height:.2f} m above the feet, and legs {length:.2f} m "
+            "long: the motion's z does not point up.",
             hint="In bodies of ours z is up; turn the motion before it is loaded.",
         )

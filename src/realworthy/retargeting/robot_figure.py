@@ -102,8 +102,8 @@ def build_robot(twin: Twin, body_map: BodyMap, figure: Figure) -> RobotFigure:
     tree = KinematicTree(twin)
     if twin.base is None:
         raise RealworthyError(
-            f"{twin.owner} is fixed to the world: a figure that goes about needs a base "
-            "that floats.",
+            f"{twin.owner} is fixed to the world: a figure that goes about needs a "
+            "base that floats.",
             hint="A URDF's robot is let go with --base free.",
         )
     model, data, level = tree.model, tree.data, tree.frame
@@ -161,7 +161,9 @@ def _find_waist(tree: KinematicTree, trunk: int, chest: int) -> Floats:
     """Where the chest's own last joint turns, in the trunk's frame."""
     joints = tree.list_joints(chest)
     anchor = tree.find_anchor(joints[-1]) if joints else tree.data.xpos[chest]
-    return _turn_in(tree.data, trunk, anchor if chest != trunk else tree.data.xpos[trunk])
+    return _turn_in(
+        tree.data, trunk, anchor if chest != trunk else tree.data.xpos[trunk]
+    )
 
 
 def _build_foot(
@@ -187,7 +189,7 @@ def _build_foot(
         point = data.xpos[link] + x * tree.frame[:, 0] + across * side
         point[2] = floor
         ends.append(turn.T @ (point - data.xpos[link]))
-    centre = points[ankle].local if ankle in points else sum(ends) / 2
+    centre = points[ankle].local if ankle in points else (ends[0] + ends[1]) / 2
     height = float(_place(data, Carried(link, centre))[2] - floor)
     return RobotFoot(link, level, np.asarray(centre), tuple(ends), height, 0.0)
 

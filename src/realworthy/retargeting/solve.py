@@ -2,9 +2,10 @@
 
 Each row begins where the one before it ended. A step solves
 
-    min ‖W (e + J Δq)‖² + λ ‖Δq‖²   within joint ranges, motor speeds and above the floor
+    min ‖W (e + J Δq)‖² + λ ‖Δq‖²
 
-for all tasks together, and steps go on until they are small.
+for all tasks together within joint ranges and motor speeds, above the floor and with
+its parts out of each other; steps go on until they are small.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import mink
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.progress import Progress
+from realworthy.progress import Progress, ignore
 from realworthy.retargeting.figure import Figure
 from realworthy.retargeting.robot_figure import Carried, RobotFigure
 from realworthy.retargeting.targets import Targets
@@ -75,7 +76,7 @@ def solve(
     targets: Targets,
     figure: Figure,
     settings: SolveSettings,
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> Floats:
     """(rows, nq) poses of the robot."""
     aims = list_aims(robot, targets, figure, settings)
@@ -104,8 +105,7 @@ def solve(
         qpos = configuration.data.qpos
         qpos[robot.qpos] = np.clip(qpos[robot.qpos], box.lower, box.upper)
         found[row] = qpos
-        if progress is not None:
-            progress((row + 1) / len(found))
+        progress((row + 1) / len(found), "poses")
     return found
 
 
@@ -156,7 +156,11 @@ def list_aims(
         for k, end in enumerate(foot.ends):
             at = place + turn @ (end - foot.centre)
             found.append(
-                Aim(Carried(foot.body, end), at, settings.standing * flags[:, k])
+                Aim(
+                    Carried(foot.body, end),
+                    at,
+                    settings.standing * flags[:, k].astype(np.float64),
+                )
             )
     kinds = {"knee": settings.knees, "elbow": settings.elbows, "wrist": settings.wrists}
     ankles = {foot.ankle for foot in figure.feet.values()}

@@ -1,12 +1,13 @@
 """Where a robot's points shall be: a figure's motion in the robot's size.
 
 The robot's feet take the figure's steps: while a foot stands its target does not move,
-and between two steps the difference to the scaled motion goes over linearly. Hips follow
-the figure's, scaled by the legs. Knees, elbows and wrists lie where the robot's own
-bones reach in the direction of the figure's.
+and between two steps the difference to the scaled motion goes over linearly. Hips
+follow the figure's, scaled by the legs. Knees, elbows and wrists lie where the robot's
+own bones reach in the direction of the figure's.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +55,10 @@ def build_targets(
     time: Floats, points: Points, figure: Figure, robot: RobotFigure
 ) -> Targets:
     """The whole motion at once."""
-    legs = {name: _measure_leg(points, foot.hip, foot.knee, foot.ankle)
-            for name, foot in figure.feet.items()}
+    legs = {
+        name: _measure_leg(points, foot.hip, foot.knee, foot.ankle)
+        for name, foot in figure.feet.items()
+    }
     leg = float(np.mean(list(legs.values())))
     points, slope = _level_ground(time, points, figure, leg)
     hips = np.stack([points[h] for pair in figure.hips for h in pair], axis=1)
@@ -73,8 +76,15 @@ def build_targets(
     for name in figure.feet:
         shift = _find_shift(robot, points, figure, name, heading, scale, middle)
         place, turn = _plan_foot(
-            time, points, figure, name, robot.feet[name], stands[name],
-            scale=scale, shift=shift, heading=heading,
+            time,
+            points,
+            figure,
+            name,
+            robot.feet[name],
+            stands[name],
+            scale=scale,
+            shift=shift,
+            heading=heading,
         )
         places[figure.feet[name].ankle], turns[name] = place, turn
     trunk_of_body = trunk @ robot.trunk_level
@@ -92,7 +102,9 @@ def build_targets(
         points=places,
         feet=turns,
         stands=stands,
-        figure={n: scale * (p - [0, 0, ground]) + [0, 0, sole] for n, p in points.items()},
+        figure={
+            n: scale * (p - [0, 0, ground]) + [0, 0, sole] for n, p in points.items()
+        },
         slope=slope,
     )
 
@@ -121,7 +133,12 @@ def _measure_robot_leg(robot: RobotFigure, figure: Figure) -> float:
     if not legs:
         return robot.height
     return float(
-        np.mean([robot.measure(f.hip, f.knee) + robot.measure(f.knee, f.ankle) for f in legs])
+        np.mean(
+            [
+                robot.measure(f.hip, f.knee) + robot.measure(f.knee, f.ankle)
+                for f in legs
+            ]
+        )
     )
 
 
@@ -132,7 +149,9 @@ def _find_steps(
 
     The floor is one and level: a foot that never comes near it never stands.
     """
-    parts = {n: [p for p in (f.ankle, f.toe) if p in points] for n, f in figure.feet.items()}
+    parts = {
+        n: [p for p in (f.ankle, f.toe) if p in points] for n, f in figure.feet.items()
+    }
     found: dict[str, Flags] = {}
     heights = []
     for k in range(max(map(len, parts.values()))):
@@ -157,7 +176,9 @@ def find_frames(points: Points, figure: Figure) -> tuple[Floats, Floats | None]:
     """
     left = np.mean([points[a] - points[b] for a, b in figure.hips], axis=0)
     if len(figure.hips) > 1:
-        front, rear = (np.mean([points[h] for h in pair], axis=0) for pair in figure.hips)
+        front, rear = (
+            np.mean([points[h] for h in pair], axis=0) for pair in figure.hips
+        )
         frame = _orthogonal(x=front - rear, y=left)
         return _level_out(frame), None
     middle = np.mean([points[h] for h in figure.hips[0]], axis=0)
@@ -234,7 +255,7 @@ def _plan_foot(
     """(rows, 3) of a foot's centre and (rows, 3, 3) of its body."""
     parts = figure.feet[name]
     ankle = points[parts.ankle]
-    any_end, flat = stands.any(axis=1), stands.all(axis=1)
+    any_end, flat = np.asarray(stands.any(axis=1)), np.asarray(stands.all(axis=1))
     still = ankle[flat, 2] if flat.any() else np.percentile(ankle[:, 2], [2.0])
     raw = scale * ankle
     raw[:, 2] += foot.height - scale * np.median(still)
@@ -251,7 +272,7 @@ def _plan_foot(
         if figure.upper and any_end.any():  # in the air it may point anywhere
             known = np.arctan2(toe[any_end, 1], toe[any_end, 0])
             yaw = np.interp(time, time[any_end], np.unwrap(known))
-    place, yaw, pitch = _hold_steps(raw, yaw, pitch, stands, foot)
+    place, yaw, pitch = _hold_steps(time, raw, yaw, pitch, stands, foot)
     lifted = np.where(any_end, place[:, 2], np.maximum(place[:, 2], foot.height))
     place[:, 2] = lifted
     held = _turn_z(yaw) @ _turn_y(pitch)
@@ -266,16 +287,21 @@ def _find_rest(slope: Floats, flat: Flags, stands: Flags) -> float:
 
 
 def _hold_steps(
-    raw: Floats, yaw: Floats, pitch: Floats, stands: Flags, foot: RobotFoot
+    time: Floats,
+    raw: Floats,
+    yaw: Floats,
+    pitch: Floats,
+    stands: Flags,
+    foot: RobotFoot,
 ) -> tuple[Floats, Floats, Floats]:
     """Place, heading and pitch of a foot that holds still while it stands.
 
     A foot on its toe or heel alone turns about it; one that is flat is level.
     """
-    any_end, flat = stands.any(axis=1), stands.all(axis=1)
+    any_end, flat = np.asarray(stands.any(axis=1)), np.asarray(stands.all(axis=1))
     wanted = np.column_stack([raw, yaw])
     held = wanted.copy()
-    pitch = np.where(flat, 0.0, pitch)
+    pitch = _roll_off(time, pitch, flat, any_end)
     ends = [foot.level @ (end - foot.centre) for end in foot.ends]
     for start, end in list_runs(any_end):
         rows = np.arange(start, end + 1)
@@ -300,6 +326,24 @@ def _hold_steps(
         moved = [np.interp(every, rows, column) for column in offset.T]
         held = np.where(any_end[:, None], held, wanted + np.stack(moved, axis=1))
     return held[:, :3], held[:, 3], pitch
+
+
+_ROLL_SECONDS = 0.08
+"""[s] in which a foot that leaves the floor catches up with the figure's: steps are
+found a little longer than they are, and at once it would be a jump."""
+
+
+def _roll_off(time: Floats, pitch: Floats, flat: Flags, any_end: Flags) -> Floats:
+    """[rad] of a foot: none while it is flat, growing from there while it rolls."""
+    found = np.where(flat, 0.0, pitch)
+    for start, end in list_runs(any_end):
+        rows = np.arange(start, end + 1)
+        level = rows[flat[rows]]
+        if len(level):
+            nearest = level[np.abs(rows[:, None] - level).argmin(axis=1)]
+            fade = np.exp(-np.abs(time[rows] - time[nearest]) / _ROLL_SECONDS)
+            found[rows] = np.where(flat[rows], 0.0, pitch[rows] - fade * pitch[nearest])
+    return found
 
 
 def _reach_knees(
@@ -339,7 +383,7 @@ def _reach_arms(
         if any(part not in robot.points for part in parts):
             continue
         at = waist + carrier @ (robot.points[parts[0]].local - pivot)
-        for a, b in zip(parts, parts[1:], strict=False):
+        for a, b in pairwise(parts):
             at = at + robot.measure(a, b) * _unit(points[b] - points[a])
             found[b] = at
     return found

@@ -1,7 +1,7 @@
 """What inverse kinematics minimises and what it keeps, as `mink` takes them.
 
-Each error e(q) is linear in a small step Δq: e + J Δq. Positions are weighted by 1/m and
-rotations by 1/rad, so that a weight of 1 holds 1 m to be as bad as 1 rad.
+Each error e(q) is linear in a small step Δq: e + J Δq. Positions are weighted by 1/m
+and rotations by 1/rad, so that a weight of 1 holds 1 m to be as bad as 1 rad.
 """
 
 import copy

@@ -52,7 +52,10 @@ def _read(path: Path, request: Request) -> Motion:
             "v_template, kintree_table), or add an array 'joints' (rows, joints, 3).",
         )
     rest, parents = read_regressor(request.regressor, arrays.get("betas"))
-    poses, trans = get_array(path, arrays, "poses", 2), get_array(path, arrays, "trans", 2)
+    poses, trans = (
+        get_array(path, arrays, "poses", 2),
+        get_array(path, arrays, "trans", 2),
+    )
     count = min(_BODY, len(rest), poses.shape[1] // 3)
     vectors = poses[:, : 3 * count].reshape(len(poses), count, 3)
     places = pose_joints(rest[:count], parents[:count], vectors)

@@ -71,7 +71,9 @@ class Bvh:
                 place[:, i], turn[:, i] = moved, turned
             else:
                 above = turn[:, joint.parent]
-                place[:, i] = place[:, joint.parent] + (above @ moved[..., None])[..., 0]
+                place[:, i] = (
+                    place[:, joint.parent] + (above @ moved[..., None])[..., 0]
+                )
                 turn[:, i] = above @ turned
         return place, turn
 
@@ -97,7 +99,9 @@ def read_bvh(path: Path) -> Bvh:
         text = data.decode("utf-8-sig")
     head, found, tail = text.partition("MOTION")
     if not head.lstrip().startswith("HIERARCHY") or not found:
-        raise BadFile(path, "it is no BVH file: HIERARCHY and MOTION are its two parts.")
+        raise BadFile(
+            path, "it is no BVH file: HIERARCHY and MOTION are its two parts."
+        )
     joints = _read_joints(path, head.split()[1:])
     return _read_motion(path, joints, tail)
 
@@ -108,7 +112,9 @@ def _read_joints(path: Path, words: list[str]) -> tuple[Joint, ...]:
     at = 0
 
     def fail(what: str) -> BadFile:
-        return BadFile(path, f"its HIERARCHY {what}, near '{' '.join(words[at:at+4])}'.")
+        return BadFile(
+            path, f"its HIERARCHY {what}, near '{' '.join(words[at : at + 4])}'."
+        )
 
     with reading(path, "a BVH file with a whole HIERARCHY"):
         while at < len(words):
@@ -126,7 +132,9 @@ def _read_joints(path: Path, words: list[str]) -> tuple[Joint, ...]:
                     count = int(words[at + 1])
                     channels = tuple(words[at + 2 : at + 2 + count])
                     if not set(channels) <= set(_CHANNELS):
-                        raise fail(f"has channels that are none of {', '.join(_CHANNELS)}")
+                        raise fail(
+                            f"has channels that are none of {', '.join(_CHANNELS)}"
+                        )
                     at += 2 + count
                 above.append(len(found))
                 found.append(Joint(name, parent, (x, y, z), channels, is_end))
@@ -197,7 +205,7 @@ def _read(path: Path, request: Request) -> Motion:
         turn_up(place),
         quaternion(Y_UP @ turn),
     )
-    clock = np.arange(len(place)) * bvh.frame_time
+    clock = np.arange(len(place), dtype=np.float64) * bvh.frame_time
     return Motion(clock, (), np.empty((len(clock), 0)), bodies=bodies)
 
 

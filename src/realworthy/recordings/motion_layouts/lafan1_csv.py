@@ -27,7 +27,9 @@ def _read(path: Path, request: Request) -> Motion:
         rows = np.loadtxt(text.decode().splitlines(), delimiter=",", ndmin=2)
     count = rows.shape[1] - 7
     if count < 1:
-        raise BadFile(path, f"it has {rows.shape[1]} columns; base and joints have 8 up.")
+        raise BadFile(
+            path, f"it has {rows.shape[1]} columns; base and joints have 8 up."
+        )
     if not request.joints:
         raise BadFile(
             path,
@@ -48,7 +50,9 @@ def _read(path: Path, request: Request) -> Motion:
 def write_lafan1(motion: Motion, path: Path | str, *, overwrite: bool = False) -> None:
     """Writes base and joints; the clock must be regular, and is not in the file."""
     if motion.base is None or motion.base.quaternion is None:
-        raise RealworthyError("A motion without a base cannot be written in this layout.")
+        raise RealworthyError(
+            "A motion without a base cannot be written in this layout."
+        )
     xyzw = np.roll(motion.base.quaternion[:, 0], -1, axis=1)
     rows = np.concatenate([motion.base.position[:, 0], xyzw, motion.position], axis=1)
     with writing(path, overwrite=overwrite) as temporary:

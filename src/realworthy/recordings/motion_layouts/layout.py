@@ -53,7 +53,9 @@ def count_clock(rows: int, rate: float) -> Floats:
     return np.arange(rows) / rate
 
 
-def build_figure(path: Path, rate: float, names: Sequence[str], points: Floats) -> Motion:
+def build_figure(
+    path: Path, rate: float, names: Sequence[str], points: Floats
+) -> Motion:
     """A motion of points alone."""
     if points.shape[1] != len(names):
         raise BadFile(
@@ -66,7 +68,10 @@ def build_figure(path: Path, rate: float, names: Sequence[str], points: Floats) 
 
 
 def build_base(
-    path: Path, position: Floats, quaternion_xyzw: Floats, up: Sequence[float] = (0, 0, 1)
+    path: Path,
+    position: Floats,
+    quaternion_xyzw: Floats,
+    up: Sequence[float] = (0, 0, 1),
 ) -> Poses:
     """A robot's base from the order x-y-z-w, which is checked: half of a motion is
     upright. `up` is the axis of the base that points up when the robot stands."""

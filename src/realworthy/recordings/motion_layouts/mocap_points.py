@@ -7,14 +7,21 @@ import numpy as np
 from realworthy.artefacts import check_readable, reading
 from realworthy.errors import BadFile
 from realworthy.recordings.motion import Motion
-from realworthy.recordings.motion_layouts.layout import MotionLayout, Request, build_figure
+from realworthy.recordings.motion_layouts.layout import (
+    MotionLayout,
+    Request,
+    build_figure,
+)
 
 _FINGERS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
 
 
 def _list_arm(side: str) -> tuple[str, ...]:
     fingers = (f"{side}Hand{finger}{i}" for finger in _FINGERS for i in (1, 2, 3))
-    return (*(f"{side}{part}" for part in ("Shoulder", "Arm", "ForeArm", "Hand")), *fingers)
+    return (
+        *(f"{side}{part}" for part in ("Shoulder", "Arm", "ForeArm", "Hand")),
+        *fingers,
+    )
 
 
 def _list_leg(side: str) -> tuple[str, ...]:
@@ -22,7 +29,15 @@ def _list_leg(side: str) -> tuple[str, ...]:
 
 
 _NAMES = (
-    *("Hips", "Spine", "Spine1", "Neck", "Head", *_list_arm("Left"), *_list_arm("Right")),
+    *(
+        "Hips",
+        "Spine",
+        "Spine1",
+        "Neck",
+        "Head",
+        *_list_arm("Left"),
+        *_list_arm("Right"),
+    ),
     *(*_list_leg("Left"), *_list_leg("Right"), "LeftFootMod", "RightFootMod"),
 )
 """The 53 of OmniRetarget's captures, whose names are upstream's."""

@@ -19,7 +19,9 @@ from realworthy.recordings.motion_layouts.layout import (
 )
 
 JOINTS = tuple(
-    f"{leg}_{joint}" for leg in ("FR", "FL", "RR", "RL") for joint in ("hip", "thigh", "calf")
+    f"{leg}_{joint}"
+    for leg in ("FR", "FL", "RR", "RL")
+    for joint in ("hip", "thigh", "calf")
 )
 _UP = (0.0, 1.0, 0.0)
 """The axis of the base that points up as the robot stands: its model's is y."""

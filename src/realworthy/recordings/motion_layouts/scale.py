@@ -12,8 +12,8 @@ from realworthy.recordings.poses import Poses
 LENGTH_UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "cmu": 0.0254 / 0.45}
 """[m]; `cmu` is that of the CMU motion capture database."""
 _SIZES = (0.25, 3.2)
-"""[m] that people, animals and robots extend over; an 8 kg dog that sits has 0.5, a tall
-man with his arms up 2.5 (2026-11-19)."""
+"""[m] that people, animals and robots extend over; a small dog that sits has 0.5, a man
+with his arms up 2.5 (2026-11-19)."""
 _LIKELY = (0.8, 2.4)
 """[m] for which a unit is suggested: people and dogs of the clips here have 0.9 to 1.9.
 """

@@ -45,7 +45,8 @@ def _read(path: Path, request: Request) -> Motion:
         base = Poses(("base",), bodies.position[:, :1], bodies.quaternion[:, :1])
     if position.shape[1] != len(names):
         raise BadFile(
-            path, f"it has {position.shape[1]} joints, and {len(names)} names of joints."
+            path,
+            f"it has {position.shape[1]} joints, and {len(names)} names of joints.",
         )
     thing = None
     if "object_pos_w" in arrays:
