@@ -105,12 +105,14 @@ def retarget(
 
     twin = to if isinstance(to, Twin) else load_twin(to)
     whole = load_motion(motion, layout, unit=unit)
-    shown, remarks = _prepare(whole, settings)
-    figure = find_figure(shown, settings.points)
-    points = read_points(shown, figure, settings.points)
+    asked, remarks = _prepare(whole, settings)
+    figure = find_figure(asked, settings.points)
+    captured = read_points(asked, figure, settings.points)
     found, is_drafted = _choose_map(twin, figure, body_map)
     robot = build_robot(twin, found, figure)
-    check_speed(shown.time, points, figure, robot)
+    check_speed(asked.time, captured, figure, robot, settings.slower)
+    shown = asked.resampled(settings.rate)
+    points = read_points(shown, figure, settings.points)
     targets = build_targets(shown.time, points, figure, robot)
     if targets.slope > _LEVELLED:
         remarks.append(
@@ -150,7 +152,7 @@ def _check_solver() -> None:
 
 
 def _prepare(motion: Motion, settings: RetargetSettings) -> tuple[Motion, list[str]]:
-    """The part of a motion that is asked for, at the robot's rate."""
+    """The part of a motion that is asked for, as slow as asked, on its own clock."""
     remarks: list[str] = []
     if not (np.isfinite(settings.slower) and settings.slower > 0):
         raise RealworthyError(
@@ -168,7 +170,7 @@ def _prepare(motion: Motion, settings: RetargetSettings) -> tuple[Motion, list[s
             f"A motion of {motion.duration:.3g} s has fewer than four rows at "
             f"{settings.rate:g} Hz.",
         )
-    return motion.resampled(settings.rate), remarks
+    return motion, remarks
 
 
 def _begins_apart(motion: Motion) -> bool:

@@ -17,14 +17,20 @@ from realworthy.retargeting.targets import find_frames
 Floats = NDArray[np.float64]
 _SHARE = 0.02
 """Of the rows that may be too fast: motors lag for a moment, and captures jump."""
+_WIDTH = 0.025
+"""[s] of the capture over which angles are smoothed: markers jump by some mm, which at
+120 Hz is 16 rad/s of a knee in CMU 91_01; a leg swings for 0.2 s and more."""
 
 
 def check_speed(
-    time: Floats, points: Points, figure: Figure, robot: RobotFigure
+    time: Floats, points: Points, figure: Figure, robot: RobotFigure, slower: float
 ) -> None:
-    """Raises where a limb turns faster than the robot's motor at no load."""
+    """Raises where a limb turns faster than the robot's motor at no load.
+
+    `slower` is by how much the clock differs from the capture's.
+    """
     worst = (1.0, "", "", 0.0, 0.0)
-    for part, joint, speed in _list_speeds(time, points, figure, robot):
+    for part, joint, speed in _list_speeds(time, points, figure, robot, slower):
         limit = float(robot.speed_limits[robot.joints.index(joint)])
         fast = float(np.quantile(speed, 1 - _SHARE))
         if fast / limit > worst[0]:
@@ -40,10 +46,11 @@ def check_speed(
 
 
 def _list_speeds(
-    time: Floats, points: Points, figure: Figure, robot: RobotFigure
+    time: Floats, points: Points, figure: Figure, robot: RobotFigure, slower: float
 ) -> list[tuple[str, str, Floats]]:
     """(part of the figure, joint of the robot, (rows,) [rad/s])"""
     found: list[tuple[str, str, Floats]] = []
+    width = _WIDTH * slower
     rows = [(f.hip, f.knee, f.ankle) for f in figure.feet.values() if f.knee]
     rows += [(a, b, c) for a, b, c in figure.arms.values()]
     for above, part, below in rows:
@@ -54,7 +61,7 @@ def _list_speeds(
         )
         joint = _find_joint(robot, robot.points[part].body)
         if joint:
-            speed = np.abs(np.gradient(smooth(time, bend), time))
+            speed = np.abs(np.gradient(smooth(time, bend, width), time))
             found.append((part, joint, speed))
     if not figure.upper:
         trunk, _ = find_frames(points, figure)
@@ -64,7 +71,7 @@ def _list_speeds(
             swing = np.arctan2(local[:, 0], -local[:, 2])
             joint = _find_fastest(robot, robot.feet[name].body)
             if joint:
-                speed = np.abs(np.gradient(smooth(time, np.unwrap(swing)), time))
+                speed = np.abs(np.gradient(smooth(time, np.unwrap(swing), width), time))
                 found.append((foot.ankle, joint, speed))
     return found
 
