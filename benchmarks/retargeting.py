@@ -31,7 +31,7 @@ from scipy.spatial.transform import Rotation
 
 from realworthy.parameters.inertia import quaternion, rotation
 from realworthy.recordings.motion import Motion, load_motion, save_motion
-from realworthy.recordings.motion_layouts.bvh import Bvh, Joint, read_bvh, write_bvh
+from realworthy.recordings.motion_layouts.bvh import Bvh, BvhJoint, read_bvh, write_bvh
 from realworthy.recordings.motion_layouts.lafan1_csv import write_lafan1
 from realworthy.recordings.poses import Poses
 from realworthy.retargeting import Retargeting, RetargetSettings, retarget
@@ -408,9 +408,9 @@ def largest(a: Floats | None, b: Floats | None) -> float:
 def measure_by_hand() -> float:
     """A root turned by 90° about z, a knee by −90° about x: worked out on paper."""
     joints = (
-        Joint("root", -1, (0, 0, 0), (*XYZ, "Zrotation", "Yrotation", "Xrotation")),
-        Joint("knee", 0, (1, 0, 0), ("Zrotation", "Yrotation", "Xrotation")),
-        Joint("foot", 1, (0, 2, 0), (), is_end=True),
+        BvhJoint("root", -1, (0, 0, 0), (*XYZ, "Zrotation", "Yrotation", "Xrotation")),
+        BvhJoint("knee", 0, (1, 0, 0), ("Zrotation", "Yrotation", "Xrotation")),
+        BvhJoint("foot", 1, (0, 2, 0), (), is_end=True),
     )
     bvh = Bvh(joints, np.array([[3.0, 4, 5, 90, 0, 0, 0, 0, -90]]), 0.01)
     place, _ = bvh.compute_poses()

@@ -63,12 +63,12 @@ def test_motions_are_shown(run: Run, clip: Path):
 
 
 def test_foreign_motions_are_converted(run: Run, clip: Path):
-    from realworthy.recordings.motion_layouts.bvh import Bvh, Joint, write_bvh
+    from realworthy.recordings.motion_layouts.bvh import Bvh, BvhJoint, write_bvh
 
     channels = ("Xposition", "Yposition", "Zposition")
     joints = (
-        Joint("root", -1, (0.0, 0.0, 0.0), channels),
-        Joint("head", 0, (0.0, 150.0, 0.0), ()),
+        BvhJoint("root", -1, (0.0, 0.0, 0.0), channels),
+        BvhJoint("head", 0, (0.0, 150.0, 0.0), ()),
     )
     import numpy as np
 

@@ -11,15 +11,15 @@ from realworthy.errors import BadFile, UnknownName
 from realworthy.recordings.motion import load_motion, save_motion
 from realworthy.recordings.motion_layouts import MOTION_LAYOUTS
 from realworthy.recordings.motion_layouts.amass import pose_joints
-from realworthy.recordings.motion_layouts.bvh import Bvh, Joint, read_bvh, write_bvh
+from realworthy.recordings.motion_layouts.bvh import Bvh, BvhJoint, read_bvh, write_bvh
 from realworthy.recordings.motion_layouts.lafan1_csv import write_lafan1
 
 ANGLES = ("Zrotation", "Yrotation", "Xrotation")
 ROOT = ("Xposition", "Yposition", "Zposition", *ANGLES)
 CHAIN = (
-    Joint("root", -1, (0.0, 0.0, 0.0), ROOT),
-    Joint("knee", 0, (1.0, 0.0, 0.0), ANGLES),
-    Joint("foot", 1, (0.0, 2.0, 0.0), (), is_end=True),
+    BvhJoint("root", -1, (0.0, 0.0, 0.0), ROOT),
+    BvhJoint("knee", 0, (1.0, 0.0, 0.0), ANGLES),
+    BvhJoint("foot", 1, (0.0, 2.0, 0.0), (), is_end=True),
 )
 
 
@@ -32,7 +32,7 @@ def test_three_joints_are_where_paper_says():
 
 
 def test_angles_are_turned_in_the_order_they_are_listed():
-    swapped = (Joint("root", -1, (0, 0, 0), (*ROOT[:3], *ANGLES[::-1])), *CHAIN[1:])
+    swapped = (BvhJoint("root", -1, (0, 0, 0), (*ROOT[:3], *ANGLES[::-1])), *CHAIN[1:])
     row = np.array([[0.0, 0, 0, 90, 0, 90, 0, 0, 0]])
     one, _ = Bvh(CHAIN, row, 0.01).compute_poses()  # Rz(90) Rx(90): y → z
     other, _ = Bvh(swapped, row, 0.01).compute_poses()  # Rx(90) Rz(90): x → y → z
@@ -50,7 +50,7 @@ def test_a_bvh_file_comes_back_as_it_was(tmp_path: Path):
 
 
 def test_a_branching_skeleton_comes_back_too(tmp_path: Path):
-    joints = (*CHAIN, Joint("arm", 0, (0.0, 1.0, 0.0), ANGLES))
+    joints = (*CHAIN, BvhJoint("arm", 0, (0.0, 1.0, 0.0), ANGLES))
     values = np.random.default_rng(1).normal(size=(3, 12))
     write_bvh(Bvh(joints, values, 0.01), tmp_path / "a.bvh")
     found = read_bvh(tmp_path / "a.bvh")
@@ -85,7 +85,7 @@ def test_a_clip_in_another_unit_is_noticed(tmp_path: Path, unit: str, length: fl
     bvh = Bvh(CHAIN, np.zeros((4, 9)), 0.01)
     large = Bvh(
         tuple(
-            Joint(
+            BvhJoint(
                 j.name, j.parent, tuple(0.6 * length * x for x in j.offset), j.channels
             )
             for j in CHAIN

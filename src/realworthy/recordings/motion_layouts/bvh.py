@@ -29,7 +29,7 @@ _END = "_end"
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class BvhJoint:
     """One joint of a skeleton, or the end of its last bone."""
 
     name: str
@@ -44,7 +44,7 @@ class Joint:
 class Bvh:
     """A file as it is: its own lengths and axes, degrees."""
 
-    joints: tuple[Joint, ...]
+    joints: tuple[BvhJoint, ...]
     """Parents before children."""
     values: Floats
     """(rows, channels) in the order of joints and channels."""
@@ -106,8 +106,8 @@ def read_bvh(path: Path) -> Bvh:
     return _read_motion(path, joints, tail)
 
 
-def _read_joints(path: Path, words: list[str]) -> tuple[Joint, ...]:
-    found: list[Joint] = []
+def _read_joints(path: Path, words: list[str]) -> tuple[BvhJoint, ...]:
+    found: list[BvhJoint] = []
     above: list[int] = []
     at = 0
 
@@ -137,7 +137,7 @@ def _read_joints(path: Path, words: list[str]) -> tuple[Joint, ...]:
                         )
                     at += 2 + count
                 above.append(len(found))
-                found.append(Joint(name, parent, (x, y, z), channels, is_end))
+                found.append(BvhJoint(name, parent, (x, y, z), channels, is_end))
             elif word == "}" and above:
                 above.pop()
                 at += 1
@@ -152,7 +152,7 @@ def _read_joints(path: Path, words: list[str]) -> tuple[Joint, ...]:
     return tuple(found)
 
 
-def _read_motion(path: Path, joints: tuple[Joint, ...], text: str) -> Bvh:
+def _read_motion(path: Path, joints: tuple[BvhJoint, ...], text: str) -> Bvh:
     with reading(path, "a BVH file with Frames, Frame Time and numbers"):
         lines = text.strip().split("\n", 2)
         count = int(lines[0].removeprefix("Frames:"))
