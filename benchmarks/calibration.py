@@ -4,12 +4,14 @@ Recordings are those under $REALWORTHY_DATA. Folds of them are left out in turn,
 servo bench whole gains; without each fold the twin is calibrated anew with nothing set
 by hand, and measured on what was left out, as `realworthy calibrate --folds` and
 `realworthy measure` do. Mean and worst fold count, with the rows in which a joint
-stalls on something that the twin lacks, and without them.
+stalls on something that the twin lacks or responses shift in time, and without them.
 
     python benchmarks/calibration.py                      all machines
     python benchmarks/calibration.py --only servo arm     those whose names hold a word
     python benchmarks/calibration.py --folds 1            the first fold of each
     python benchmarks/calibration.py --missing            folds that this commit lacks
+    python benchmarks/calibration.py --workers 16         so many folds at a time
+    python benchmarks/calibration.py --merge other.json   from another machine
 
 Every fold goes into benchmarks/results/calibration.json as soon as it is known, with
 the commit that it is from; `python benchmarks/pages.py` makes the pages' tables of it.
@@ -18,7 +20,6 @@ the commit that it is from; `python benchmarks/pages.py` makes the pages' tables
 import argparse
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from results_file import ROOT, Table, read_commit
+from workers import run_parts
 
 from realworthy.gap.intervals import Interval, compute_block_bootstrap
 from realworthy.gap.measure import Gap, measure
@@ -41,7 +44,6 @@ from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
 
 DATA = Path(os.environ.get("REALWORTHY_DATA", "../shared/data"))
-ROOT = Path(__file__).parents[1]
 FILE = ROOT / "benchmarks" / "results" / "calibration.json"
 Figure = Callable[[Gap], float]
 """What is read off a gap."""
@@ -92,9 +94,9 @@ class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Recording → quantity → with the calibrated twin."""
     controllers: dict[str, Interval] = {}
     """Folder of controllers' runs → 95 % of errors after over before."""
-    apart_from_stalls: float | None = None
+    undisturbed: float | None = None
     """[rad] `after` without the rows in which a joint stalls on something that the twin
-    lacks; None where none does."""
+    lacks, or responses shift in time; None where there are none."""
     ratios: list[str] = []
     """Inertia over mass times lever, in words."""
     warnings: list[str] = []
@@ -104,17 +106,6 @@ class FoldRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """[s] of it."""
     date: str
     commit: str
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What benchmarks/pages.py puts into a page."""
-
-    date: str
-    machine: str
-    commit: str
-    command: str
-    columns: list[str]
-    rows: list[list[str | float | None]]
 
 
 class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -202,6 +193,21 @@ MACHINES = (
 )
 
 
+def load_machine(
+    machine: Machine,
+) -> tuple[list[Recording], Sequence[Recording], Sequence[str]]:
+    """All recordings, those that are believable, and why others are not."""
+    every = load_recordings([DATA / machine.folder], machine.importer)
+    return every, *drop_impossible_torques(load_twin(machine.twin), every)
+
+
+def run_part(part: tuple[int, int]) -> FoldRow:
+    """A machine's fold, by their numbers."""
+    machine = MACHINES[part[0]]
+    every, believable, _ = load_machine(machine)
+    return run_fold(machine, every, machine.divide(believable)[part[1]])
+
+
 def run_fold(
     machine: Machine, recordings: Sequence[Recording], held: Sequence[Recording]
 ) -> FoldRow:
@@ -231,7 +237,7 @@ def run_fold(
             for name, gap in each.items()
         },
         controllers=controllers,
-        apart_from_stalls=found.after_apart_from_stalls if found.stalled else None,
+        undisturbed=found.after_undisturbed if found.disturbed else None,
         ratios=[ratio.to_words() for ratio in found.ratios],
         warnings=list(found.warnings),
         seconds=clock,
@@ -263,19 +269,6 @@ def compare_windows(
     return compute_block_bootstrap(pairs, divide, block_rows=rows)
 
 
-def read_commit() -> str:
-    """The commit that is checked out, and whether its code was edited since."""
-
-    def ask(*words: str) -> str:
-        done = subprocess.run(
-            ["git", *words], capture_output=True, text=True, check=True, cwd=ROOT
-        )
-        return done.stdout.strip()
-
-    edited = ask("status", "--porcelain", "--", "src")
-    return ask("rev-parse", "--short", "HEAD") + (" and edits" if edited else "")
-
-
 def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
     """Mean and worst of each machine, and every fold."""
     means: list[list[str | float | None]] = []
@@ -284,7 +277,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
         own = [row for row in found if row.machine == machine.name]
         for q in machine.quantities if own else ():
             after = [row.after[q.name] for row in own]
-            apart = [row.apart_from_stalls or row.after[q.name] for row in own]
+            apart = [row.undisturbed or row.after[q.name] for row in own]
             means.append(
                 [
                     f"{machine.name}, {q.name}",
@@ -306,11 +299,24 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
                     + (f" and {n} more" if (n := len(row.left_out) - 1) else ""),
                     round(row.before[q.name], 4),
                     round(row.after[q.name], 4),
-                    row.apart_from_stalls and round(row.apart_from_stalls, 4),
+                    row.undisturbed and round(row.undisturbed, 4),
                     round(row.processor),
                 ]
                 for row in own
             ]
+
+    controllers: list[list[str | float | None]] = []
+    for folder in sorted({folder for row in found for folder in row.controllers}):
+        spans = [row.controllers[folder] for row in found if folder in row.controllers]
+        controllers.append(
+            [
+                f"`{folder}`",
+                len(spans),
+                round(float(np.mean(spans)), 2),
+                round(float(np.max(np.mean(spans, axis=1))), 2),
+                round(float(np.max(spans)), 2),
+            ]
+        )
 
     def make(columns: str, rows: list[list[str | float | None]]) -> Table:
         return Table(
@@ -325,33 +331,38 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
     return {
         "machines": make(
             "machine, error [rad]; folds; nominal; calibrated, mean; worst fold; "
-            "without stalls, mean; worst; bar, mean; bar, worst; "
+            "undisturbed, mean; worst; bar, mean; bar, worst; "
             "processor time of a fold [s]",
             means,
         ),
         "folds": make(
-            "machine, error [rad]; left out; nominal; calibrated; without stalls; "
+            "machine, error [rad]; left out; nominal; calibrated; undisturbed; "
             "processor time [s]",
             folds,
+        ),
+        "controllers": make(
+            "runs of a controller, never fitted; folds; error 0.5 s ahead over "
+            "nominal's, mean; worst fold; its upper end, 95 %",
+            controllers,
         ),
     }
 
 
-def load_file() -> CalibrationFile:
-    if not FILE.exists():
+def load_file(path: Path = FILE) -> CalibrationFile:
+    if not path.exists():
         return CalibrationFile()
-    return msgspec.json.decode(FILE.read_bytes(), type=CalibrationFile)
+    return msgspec.json.decode(path.read_bytes(), type=CalibrationFile)
 
 
-def save_row(row: FoldRow) -> None:
-    """Puts a fold in place of the one that was there."""
+def save_rows(made: Sequence[FoldRow]) -> None:
+    """Puts folds in place of those that were there."""
     file = load_file()
-    key = (row.machine, row.left_out)
-    rows = [r for r in file.folds if (r.machine, r.left_out) != key]
+    keys = [(row.machine, row.left_out) for row in made]
+    rows = [r for r in file.folds if (r.machine, r.left_out) not in keys]
     order = [machine.name for machine in MACHINES]
-    rows = sorted([*rows, row], key=lambda r: (order.index(r.machine), r.left_out))
-    made = CalibrationFile(tables=build_tables(rows), folds=rows)
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+    rows = sorted([*rows, *made], key=lambda r: (order.index(r.machine), r.left_out))
+    file = CalibrationFile(tables=build_tables(rows), folds=rows)
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
 
 
 def main() -> None:
@@ -361,33 +372,40 @@ def main() -> None:
         "--missing", action="store_true", help="skip folds of this commit"
     )
     parser.add_argument("--folds", nargs="*", type=int, help="numbers, from 1")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--merge", type=Path, nargs="*", help="files to take over")
     chosen = parser.parse_args()
-    for machine in MACHINES:
+    if chosen.merge is not None:
+        save_rows([row for file in chosen.merge for row in load_file(file).folds])
+        return
+    commit = read_commit()
+    done = [(r.machine, r.left_out) for r in load_file().folds if r.commit == commit]
+    parts: list[tuple[int, int]] = []
+    for number, machine in enumerate(MACHINES):
         if chosen.only and not any(word in machine.name for word in chosen.only):
             continue
-        every = load_recordings([DATA / machine.folder], machine.importer)
-        believable, doubts = drop_impossible_torques(load_twin(machine.twin), every)
+        _, believable, doubts = load_machine(machine)
         print(*doubts, sep="\n", end="\n" if doubts else "")
-        for number, held in enumerate(machine.divide(believable), start=1):
-            if chosen.folds and number not in chosen.folds:
-                continue
-            key = (machine.name, [r.name for r in held], read_commit())
-            done = [(r.machine, r.left_out, r.commit) for r in load_file().folds]
-            if chosen.missing and key in done:
-                continue
-            row = run_fold(machine, every, held)
-            save_row(row)
-            told = ", ".join(
-                f"{name} {row.before[name]:.4f} to {row.after[name]:.4f} rad"
-                for name in row.after
-            )
-            print(
-                f"{machine.name} without {held[0].name}: {told}; {row.seconds:.0f} s, "
-                f"of them {row.processor:.0f} s of processor time",
-                flush=True,
-            )
-            for folder, ratio in row.controllers.items():
-                print(f"    {folder}: {ratio[0]:.2f} … {ratio[1]:.2f} of before")
+        for fold, held in enumerate(machine.divide(believable)):
+            is_chosen = not chosen.folds or fold + 1 in chosen.folds
+            is_done = (machine.name, [r.name for r in held]) in done
+            if is_chosen and not (chosen.missing and is_done):
+                parts.append((number, fold))
+    for row in run_parts(run_part, parts, workers=chosen.workers):
+        save_rows([row])
+        told = ", ".join(
+            f"{name} {row.before[name]:.4f} to {row.after[name]:.4f} rad"
+            for name in row.after
+        )
+        apart = row.undisturbed
+        print(
+            f"{row.machine} without {row.left_out[0]}: {told}"
+            + (f" ({apart:.4f} undisturbed)" if apart else "")
+            + f"; {row.seconds:.0f} s, of them {row.processor:.0f} s of processor time",
+            flush=True,
+        )
+        for folder, ratio in row.controllers.items():
+            print(f"    {folder}: {ratio[0]:.2f} … {ratio[1]:.2f} of before")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ they are right for such motions, and not physical constants.
 
     python benchmarks/coverage.py --truths 10                  all subjects
     python benchmarks/coverage.py --only joint pendulum        those that are named
-    python benchmarks/coverage.py --minutes 8                  as many as fit in that
+    python benchmarks/coverage.py --minutes 8                  as many as begin in that
+    python benchmarks/coverage.py --workers 16                 so many at a time
+    python benchmarks/coverage.py --merge other.json           from another machine
 
 Every truth goes into benchmarks/results/coverage.json as soon as it is known; truths of
 this commit that are there are not done again.
@@ -16,7 +18,6 @@ this commit that are there are not done again.
 
 import argparse
 import platform
-import subprocess
 import tempfile
 import time
 from collections import defaultdict
@@ -28,6 +29,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from results_file import ROOT, Table, read_commit
+from workers import run_parts
 
 from realworthy.actuators.controllers import CommandKind
 from realworthy.deployment import play
@@ -41,7 +44,6 @@ from realworthy.recordings import Recording, Sidecar
 from realworthy.twins import Twin, load_twin
 
 Floats = NDArray[np.float64]
-ROOT = Path(__file__).parents[1]
 FILE = ROOT / "benchmarks" / "results" / "coverage.json"
 CONDITIONS = ("white", "coloured", "unmodelled")
 KINDS = ("kp", "kd", "damping", "coulomb_friction", "armature")
@@ -114,17 +116,6 @@ class TruthRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[s]"""
     date: str
     commit: str
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What benchmarks/pages.py puts into a page."""
-
-    date: str
-    machine: str
-    commit: str
-    command: str
-    columns: list[str]
-    rows: list[list[str | float | None]]
 
 
 class CoverageFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -254,6 +245,11 @@ def run_truth(subject: Subject, condition: str, seed: int, folder: Path) -> Trut
     )
 
 
+def run_part(part: tuple[Subject, str, int]) -> TruthRow:
+    with tempfile.TemporaryDirectory() as made:
+        return run_truth(*part, Path(made))
+
+
 def build_table(truths: Sequence[TruthRow]) -> Table:
     """Numbers within their interval of those so called, by kind of parameter."""
     counts: dict[tuple[str, str, str], dict[str, list[bool]]] = {}
@@ -298,32 +294,23 @@ def build_table(truths: Sequence[TruthRow]) -> Table:
     )
 
 
-def read_commit() -> str:
-    """The commit that is checked out, and whether its code was edited since."""
-
-    def ask(*words: str) -> str:
-        done = subprocess.run(
-            ["git", *words], capture_output=True, text=True, check=True, cwd=ROOT
-        )
-        return done.stdout.strip()
-
-    edited = ask("status", "--porcelain", "--", "src")
-    return ask("rev-parse", "--short", "HEAD") + (" and edits" if edited else "")
-
-
-def load_file() -> CoverageFile:
-    if not FILE.exists():
+def load_file(path: Path) -> CoverageFile:
+    if not path.exists():
         return CoverageFile()
-    return msgspec.json.decode(FILE.read_bytes(), type=CoverageFile)
+    return msgspec.json.decode(path.read_bytes(), type=CoverageFile)
 
 
-def save_row(row: TruthRow) -> None:
-    """Puts a truth in place of the one that was there."""
-    key = (row.subject, row.condition, row.seed)
-    others = [r for r in load_file().truths if (r.subject, r.condition, r.seed) != key]
-    truths = sorted([*others, row], key=lambda r: (r.subject, r.condition, r.seed))
+def save_rows(rows: Sequence[TruthRow], path: Path) -> None:
+    """Puts truths in place of those that were there."""
+    keys = {(r.subject, r.condition, r.seed) for r in rows}
+    others = [
+        r
+        for r in load_file(path).truths
+        if (r.subject, r.condition, r.seed) not in keys
+    ]
+    truths = sorted([*others, *rows], key=lambda r: (r.subject, r.condition, r.seed))
     made = CoverageFile(tables={"coverage": build_table(truths)}, truths=truths)
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
 
 
 def main() -> None:
@@ -332,28 +319,36 @@ def main() -> None:
     parser.add_argument("--conditions", nargs="*", default=CONDITIONS)
     parser.add_argument("--truths", type=int, default=100, help="of each")
     parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--output", type=Path, default=FILE)
+    parser.add_argument("--merge", type=Path, nargs="*", help="files to take over")
     chosen = parser.parse_args()
-    ends = time.perf_counter() + 60 * chosen.minutes
-    with tempfile.TemporaryDirectory() as made:
-        for seed in range(chosen.truths):
-            for subject in (s for s in SUBJECTS if s.name in chosen.only):
-                for condition in chosen.conditions:
-                    key = (subject.name, condition, seed, read_commit())
-                    done = [
-                        (r.subject, r.condition, r.seed, r.commit)
-                        for r in load_file().truths
-                    ]
-                    if key in done or time.perf_counter() > ends:
-                        continue
-                    row = run_truth(subject, condition, seed, Path(made))
-                    save_row(row)
-                    off = [abs(n.mean - n.truth) / n.sd for n in row.numbers]
-                    print(
-                        f"{subject.name}, {condition}, seed {seed}: {row.outcome}, "
-                        f"{sum(x <= QUANTILE for x in off)} of {len(off)} within, "
-                        f"worst {max(off, default=0):.1f} sd, {row.processor:.0f} s",
-                        flush=True,
-                    )
+    path: Path = chosen.output
+    if chosen.merge:
+        save_rows([r for file in chosen.merge for r in load_file(file).truths], path)
+        return
+    commit = read_commit()
+    done = {(r.subject, r.condition, r.seed, r.commit) for r in load_file(path).truths}
+    parts = [
+        (subject, condition, seed)
+        for seed in range(chosen.truths)
+        for subject in SUBJECTS
+        for condition in chosen.conditions
+        if subject.name in chosen.only
+        and (subject.name, condition, seed, commit) not in done
+    ]
+    found = run_parts(
+        run_part, parts, workers=chosen.workers, seconds=60 * chosen.minutes
+    )
+    for row in found:
+        save_rows([row], path)
+        off = [abs(n.mean - n.truth) / n.sd for n in row.numbers]
+        print(
+            f"{row.subject}, {row.condition}, seed {row.seed}: {row.outcome}, "
+            f"{sum(x <= QUANTILE for x in off)} of {len(off)} within, "
+            f"worst {max(off, default=0):.1f} sd, {row.processor:.0f} s",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

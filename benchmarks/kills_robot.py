@@ -21,6 +21,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from guards import make_policy
@@ -136,16 +137,38 @@ def main() -> None:
     commit = subprocess.run(
         ("git", "rev-parse", "HEAD"), capture_output=True, text=True, cwd=HERE
     ).stdout.strip()
-    tree = {
+    tree: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "commit": commit,
         "seed": arguments.seed,
         "kills": [asdict(one) for one in found],
     }
+    tree["tables"] = {"kills_robot": build_table(tree)}
     path = HERE / "results/kills_robot.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(tree, indent=1) + "\n")
+
+
+def build_table(tree: dict[str, Any]) -> dict[str, object]:
+    """For docs: each command in a line."""
+    lines = []
+    for command in dict.fromkeys(kill["command"] for kill in tree["kills"]):
+        kills = [kill for kill in tree["kills"] if kill["command"] == command]
+        line = [command, len(kills), round(max(kill["lost"] for kill in kills), 2)]
+        braked, kept = (sum(kill[k] for kill in kills) for k in ("braked", "kept"))
+        again = sum(kill["again"] == 0 for kill in kills)
+        lines.append([*line, braked, kept, again])
+    columns = ["command", "kills", "most lost [s]", "robot braked by itself"]
+    return {
+        "date": tree["date"],
+        "machine": tree["machine"],
+        "commit": tree["commit"][:7],
+        "seeds": str(tree["seed"]),
+        "command": "python benchmarks/kills_robot.py",
+        "columns": [*columns, "rows kept", "same command ran again"],
+        "rows": lines,
+    }
 
 
 if __name__ == "__main__":

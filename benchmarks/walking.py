@@ -1,4 +1,4 @@
-"""How well a quadruped walks, and how soon, for the benchmarks of training."""
+"""How well a legged robot walks, and how soon, for the benchmarks of training."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from realworthy.tasks.environment.environment import Observations
 from realworthy.tasks.environment.worlds import TaskWorlds
+from realworthy.tasks.legged.biped import BipedVelocity
 from realworthy.tasks.legged.quadruped import QuadrupedVelocity, quadruped_randomization
 
 WORLDS = 1024
@@ -35,7 +36,7 @@ def walk(worlds: TaskWorlds, act: Callable[[Observations], Tensor]) -> dict[str,
     it is told to stand.
     """
     task = worlds.task
-    assert isinstance(task, QuadrupedVelocity)
+    assert isinstance(task, QuadrupedVelocity | BipedVelocity)
     worlds.rewind()
     observations = worlds.reset()
     task.tally.restart()

@@ -14,7 +14,7 @@ README = (PROJECT / "README.md").read_text("utf-8")
 FUNCTIONS = [name for name in realworthy.__all__ if re.match("[a-z]", name)]
 LOOP = ("measure", "diagnose", "excite", "record", "calibrate")
 LOOP += ("train", "certify", "deploy")
-VERBS = (*LOOP, "identify", "convert", "view", "tour")
+VERBS = (*LOOP, "adapt", "identify", "convert", "view", "tour")
 
 
 def write_signature(name: str) -> str:

@@ -4,8 +4,8 @@
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
 `sensors`, `twins`, `simulators`, `realities`, `policies`, `deployment`, `gap`,
-`identification`, `diagnosis`, `tasks`, `learning`, `retargeting`, `certification`,
-`reports`, `tours`, `cli`. A room imports only rooms named before it. Every command is
+`identification`, `diagnosis`, `tasks`, `learning`, `retargeting`, `adaptation`,
+`certification`, `reports`, `tours`, `cli`. A room imports only rooms named before it. Every command is
 one of the verbs below (docs/python.md). Names load their room when they are first used,
 so that importing Realworthy stays cheap.
 """
@@ -14,6 +14,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from realworthy.adaptation import Adaptation as Adaptation
+    from realworthy.adaptation import AdaptSettings as AdaptSettings
+    from realworthy.adaptation import adapt as adapt
     from realworthy.certification.certificate.certificate import (
         Certificate as Certificate,
     )
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "adapt": "adaptation",
     "calibrate": "identification",
     "certify": "certification.certify",
     "convert": "recordings",
@@ -85,6 +89,8 @@ _HOMES = {
     "tour": "tours",
     "train": "learning.train",
     "view": "reports.view",
+    "AdaptSettings": "adaptation",
+    "Adaptation": "adaptation",
     "Belief": "parameters",
     "CalibrateSettings": "identification.calibration.calibrate",
     "Calibration": "identification",

@@ -61,7 +61,7 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path: Path):
         "    print(pool.submit(abs, -1).result())\n"
     )
     told = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=120
+        [sys.executable, script], capture_output=True, text=True, timeout=600
     )
     assert told.returncode == 1
     assert told.stdout == ""

@@ -186,7 +186,7 @@ def test_what_the_robot_does_not_measure_is_refused(tmp_path):
             },
             "action has 3 numbers; the contract's has 2",
         ),
-        ({"provenance": None}, "nothing of where the policy comes from"),
+        ({"provenance": None}, "does not name where the policy comes from"),
     ],
 )
 def test_a_contract_for_another_actor_is_refused(tmp_path, changes, said):

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+import torch
 
 from realworthy.deployment import play
 from realworthy.errors import BadFile, RealworthyError
@@ -17,6 +18,7 @@ from realworthy.realities.worlds import RealityWorlds
 from realworthy.reports.view.session import build_session
 from realworthy.residuals import BadResidual, load_residual, save_residual
 from realworthy.simulators import MujocoCpu
+from realworthy.simulators.simulator import to_numpy
 from realworthy.tasks.classic.cartpole import CartpoleBalance
 from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.twins import Twin, load_twin, save_twin
@@ -182,10 +184,36 @@ def test_who_looks_for_causes_leaves_it_out_and_says_so(tmp_path: Path):
 
 
 @pytest.mark.gpu
-def test_warp_says_that_it_cannot(tmp_path: Path):
+def test_warp_goes_the_same_way(tmp_path: Path):
+    """With a history, an early reset of one world, and a state that is put back."""
     pytest.importorskip("mujoco_warp")
-    from realworthy.simulators import MujocoGpu
+    from realworthy.simulators.mujoco_gpu import MujocoGpu
 
-    twin = load_twin(learn(tmp_path, "pendulum", "joint"))
-    with pytest.raises(RealworthyError, match="runs on the CPU alone"):
-        MujocoGpu(twin, 2, device="cpu")
+    twin = load_twin(learn(tmp_path, "pendulum", "joint", history=3))
+    starts = np.array([[0.5], [1.5]])
+    cpu, warp = MujocoCpu(twin, 2), MujocoGpu(twin, 2, device="cpu")
+    plain = MujocoCpu(load_twin("pendulum"), 2)
+    for simulator in (cpu, warp, plain):
+        simulator.reset(qvel=starts)
+    for k in range(40):
+        if k == 20:
+            for simulator in (cpu, warp):
+                simulator.reset([0], qpos=[[0.1]], qvel=[[1.0]])
+            warp.restore(warp.state())
+        for simulator in (cpu, warp, plain):
+            simulator.step(np.zeros((2, 1)))
+    found, wanted = to_numpy(warp.array("qpos")), cpu.array("qpos")
+    assert found == pytest.approx(wanted, abs=2e-5)
+    assert abs(wanted[1] - plain.array("qpos")[1]) > 0.01  # it does something
+
+
+@pytest.mark.gpu
+def test_training_runs_with_it_on_warp(tmp_path: Path):
+    pytest.importorskip("mujoco_warp")
+    task = CartpoleBalance(load_twin(learn(tmp_path, "cartpole", "cart")))
+    cpu, warp = TaskWorlds(task, 2, thread_count=1), None
+    one = [cpu.step(torch.full((2, 1), 0.2)) for _ in range(10)][-1]
+    warp = TaskWorlds(task, 2, with_warp=True)
+    other = [warp.step(torch.full((2, 1), 0.2)) for _ in range(10)][-1]
+    for group, seen in one.observations.items():
+        torch.testing.assert_close(other.observations[group], seen, atol=1e-4, rtol=0)

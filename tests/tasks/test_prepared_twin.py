@@ -6,7 +6,9 @@ import mujoco
 import pytest
 import torch
 
+from benchmarks.menagerie import ARMS, BIPEDS, QUADRUPEDS
 from realworthy.errors import RealworthyError
+from realworthy.robots.roles import RoleChoices
 from realworthy.tasks.arm.reach import Reach
 from realworthy.tasks.catalogue import build_task
 from realworthy.tasks.contract import build_contract
@@ -14,38 +16,8 @@ from realworthy.tasks.environment.worlds import TaskWorlds
 from realworthy.tasks.legged.biped import BipedVelocity
 from realworthy.tasks.legged.quadruped import QuadrupedVelocity
 from realworthy.twins import Twin, load_twin
+from realworthy.twins.roles.part import CHOSEN
 
-# By hand, from the XML files: the arm's tip, and the joints of its gripper.
-ARMS = {
-    "aloha": ("left/gripper", ("left/left_finger", "left/right_finger")),
-    "dynamixel_2r": ("end", ()),
-    "franka_emika_panda": ("hand", ("finger_joint1", "finger_joint2")),
-    "kuka_iiwa_14": ("attachment_site", ()),
-    "low_cost_robot_arm": ("gripper_static_finger", ("gripper",)),
-    "robotstudio_so101": ("gripperframe", ("gripper",)),
-    "trossen_wx250s": ("wx250s/gripper_link", ("left_finger", "right_finger")),
-    "trs_so_arm100": ("Fixed_Jaw", ("Jaw",)),
-    "universal_robots_ur5e": ("attachment_site", ()),
-}
-# The trunk, and the bodies of its feet: front left, front right, rear left, rear right.
-QUADRUPEDS = {
-    "anybotics_anymal_c": ("base", "LF_SHANK RF_SHANK LH_SHANK RH_SHANK"),
-    "boston_dynamics_spot": ("body", "fl_lleg fr_lleg hl_lleg hr_lleg"),
-    "google_barkour_vb": (
-        "torso",
-        "lower_leg_front_left lower_leg_3 lower_leg_2 lower_leg_4",
-    ),
-    "unitree_a1": ("trunk", "FL_calf FR_calf RL_calf RR_calf"),
-    "unitree_go1": ("trunk", "FL_calf FR_calf RL_calf RR_calf"),
-    "unitree_go2": ("base", "FL_calf FR_calf RL_calf RR_calf"),
-}
-# The feet's bodies: left, right.
-BIPEDS = {
-    "berkeley_humanoid": ("ll_faa", "lr_faa"),
-    "booster_t1": ("left_foot_link", "right_foot_link"),
-    "unitree_g1": ("left_ankle_roll_link", "right_ankle_roll_link"),
-    "unitree_h1": ("left_ankle_link", "right_ankle_link"),
-}
 # Which part of a task a robot lacks.
 MISSING = [
     ("reach", "leap_hand", "no tip: 4 rows of links begin at 'palm': a hand"),
@@ -162,6 +134,21 @@ def test_a_robot_that_lacks_a_part_is_refused_by_its_name(
 ) -> None:
     with pytest.raises(RealworthyError, match=reason.replace("(", r"\(")):
         build_task(task, load(robot))
+
+
+def test_gains_and_action_scale_are_roles_with_a_reason(load) -> None:
+    twin = load("unitree_go1")
+    parts = QuadrupedVelocity(twin).parts
+    assert parts["gains"].words == "kp 100, kd 0"
+    assert parts["action_scale"].words == "0.3 rad per unit of action"
+    chosen = RoleChoices(gains=(40.0, 1.0), action_scale=0.2)
+    task = QuadrupedVelocity(twin.with_roles(chosen))
+    assert task.parts["gains"].words == "kp 40, kd 1"
+    assert {*task.action.scale} == {0.2}
+    for role in ("gains", "action_scale"):
+        assert task.parts[role].reason == CHOSEN != parts[role].reason
+    added = QuadrupedVelocity(load("unitree_go2")).parts["gains"]
+    assert "were added" in added.reason
 
 
 def test_a_fitted_twin_lacks_nothing(load) -> None:

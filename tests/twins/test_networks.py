@@ -11,6 +11,7 @@ from realworthy.errors import BadFile, RealworthyError, UnknownName
 from realworthy.gap import measure
 from realworthy.identification.networks import load_drive
 from realworthy.simulators import MujocoCpu, record
+from realworthy.simulators.simulator import to_numpy
 from realworthy.twins import Twin, bind, load_twin, save_twin
 from tests.identification.networks.drives import PLAIN
 from tests.identification.networks.test_drive import linear_drive
@@ -65,6 +66,23 @@ def test_worlds_step_as_the_law_of_its_file(file: Path):
         simulator.step(goal)
         found = simulator.array("qfrc_actuator")[0]
         assert found == pytest.approx(expected.torque, abs=1e-12)
+
+
+@pytest.mark.gpu
+def test_warp_steps_with_it_too(file: Path):
+    """Within the envelope and, from 0.5 rad/s on, more and more outside."""
+    pytest.importorskip("mujoco_warp")
+    from realworthy.simulators.mujoco_gpu import MujocoGpu
+
+    twin, speeds = load_twin(file), np.array([[0.2], [3.0]])
+    cpu, warp = MujocoCpu(twin, 2), MujocoGpu(twin, 2, device="cpu")
+    for simulator in (cpu, warp):
+        simulator.reset(qvel=speeds, command=[[0.1]] * 2)
+        for _ in range(10):
+            simulator.step([[0.1]] * 2)
+    for name in ("qpos", "qfrc_actuator"):
+        found = to_numpy(warp.array(name))
+        assert found == pytest.approx(cpu.array(name), rel=1e-3, abs=1e-4)
 
 
 def test_numbers_of_the_physical_drive_stay_numbers_of_e(file: Path):

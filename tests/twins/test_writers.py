@@ -237,6 +237,25 @@ def test_a_ball_bounces_with_its_restitution(restitution: float, arm: Twin):
     assert data.qvel[dof + 2] == pytest.approx(restitution, abs=0.05)
 
 
+@pytest.mark.parametrize("restitution", [0.05, 0.3])
+@pytest.mark.parametrize("softness", [0.01, 0.02])
+def test_a_ball_sinks_by_its_softness_whatever_its_restitution(
+    softness: float, restitution: float, arm: Twin
+):
+    """At rest MuJoCo's constraint of impedance d has d ω² r = (1 − d) g d."""
+    fine = arm.edited(lambda s: setattr(s.option, "timestep", 5e-4))
+    model = write(fine, {"all.softness": softness, "all.restitution": restitution})
+    impedance = 0.9
+    model.geom_solimp[:] = (impedance, impedance, 0.001, 0.5, 2)
+    data = mujoco.MjData(model)
+    place = model.joint("ball_free").qposadr[0]
+    data.qpos[place : place + 3] = [1.0, 0.0, 0.05]
+    for _ in range(4_000):
+        mujoco.mj_step(model, data)
+    depth = 0.05 - data.qpos[place + 2]
+    assert depth == pytest.approx((1 - impedance) * 9.81 * softness**2, rel=0.02)
+
+
 def test_restitution_and_damping_ratio_are_inverse():
     r = np.linspace(0.01, 0.99, 50)
     np.testing.assert_allclose(bounce(damping_ratio(r)), r, atol=1e-3)

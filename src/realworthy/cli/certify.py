@@ -57,7 +57,7 @@ class Certify:
     """Stand-ins for robots to try it on afterwards, covered by the certificate or not.
     """
     output: Annotated[Path | None, Role.WRITTEN, _Folder] = None
-    """Keep certificate, replays and finished parts here; goes on where it stopped."""
+    """Keep certificate, replays and finished parts here; a stopped run resumes."""
     junit: Annotated[Path | None, Role.WRITTEN, _File] = None
     """Also write JUnit XML, for a CI server."""
     workers: AnyCount = None

@@ -1,9 +1,9 @@
 """`realworthy convert`: foreign layouts into ours."""
 
-import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -18,6 +18,9 @@ from realworthy.cli.arguments import (
     UnitName,
 )
 from realworthy.cli.numbers import AnyNumber
+
+if TYPE_CHECKING:
+    from realworthy.recordings.propose import MappingProposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Convert:
     """Rows per second of motions whose files do not say it."""
     twin: TwinName = ""
     """Robot whose order of joints motions without names of joints have."""
+    map: TwinName = ""
+    """Propose a mapping of columns to this twin's joints, write it as mapping.yaml
+    beside the recordings, and convert with it."""
     overwrite: Flag = False
     """Replace recordings, and the JSON file, of the same names."""
     json: JsonFile = None
@@ -51,16 +57,20 @@ class Convert:
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import counted, say
         from realworthy.cli.progress import following, waiting
+        from realworthy.cli.show_recordings import emit_mapping, to_proposal_tree
         from realworthy.recordings import convert, load_recordings
+        from realworthy.recordings.sidecar import save_sidecar
 
         for path in self.recordings:
             check_readable(path)
         if self._are_motions():
             return self._convert_motions()
+        proposal = self._propose() if self.map else None
+        sidecar = proposal.sidecar if proposal else self.sidecar
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 recordings = load_recordings(
-                    self.recordings, self.importer, sidecar=self.sidecar
+                    self.recordings, self.importer, sidecar=sidecar
                 )
             with following("Writing") as progress:
                 paths = convert(
@@ -70,56 +80,80 @@ class Convert:
                     overwrite=self.overwrite,
                     progress=progress,
                 )
+            if proposal:
+                save_sidecar(
+                    proposal.sidecar, self._mapping_file, overwrite=self.overwrite
+                )
             pairs = zip(paths, recordings, strict=True)
             done = [{"path": str(p), "rows": len(r.time)} for p, r in pairs]
-            save({"recordings": done})
+            tree = {"proposal": to_proposal_tree(proposal)} if proposal else {}
+            save({"recordings": done} | tree)
+        if proposal:
+            emit_mapping(proposal)
         seconds = sum(recording.duration for recording in recordings)
         count = counted(len(recordings), "recording")
         say(f"{count}, {seconds:.1f} s in all, written to {self.output}")
+        if proposal:
+            names = " ".join(shlex.quote(str(path)) for path in self.recordings)
+            folder = shlex.quote(str(self.output))
+            say(
+                f"The mapping is {self._mapping_file}. Where it errs, edit it, then: "
+                f"realworthy convert {names} --sidecar "
+                f"{shlex.quote(str(self._mapping_file))} --output {folder} --overwrite"
+            )
+            say(f"Next: realworthy measure {shlex.quote(self.map)} {folder}")
         return 0
 
     def _are_motions(self) -> bool:
-        from realworthy.recordings.motion_layouts import MOTION_LAYOUTS, find_layout
+        from realworthy.cli.convert_motions import are_motions
 
-        if self.importer is not None:
-            return self.importer in MOTION_LAYOUTS
-        return bool(self.recordings) and all(map(find_layout, self.recordings))
+        return are_motions(self.recordings, self.importer)
 
     def _convert_motions(self) -> int:
-        """Each file into one of ours, a .csv with base, joints, bodies and so on."""
-        from realworthy.artefacts import check_free
+        from realworthy.cli.convert_motions import convert_motions
         from realworthy.cli.output import json_file
         from realworthy.cli.printing import counted, say
-        from realworthy.cli.show_motions import list_joints
         from realworthy.errors import RealworthyError
-        from realworthy.recordings.motion import load_motion, save_motion
 
-        if self.format != "csv":
+        if self.format != "csv" or self.map or self.sidecar:
             raise RealworthyError(
-                f"A motion is kept as .csv, not as .{self.format}.",
-                hint="Leave --format out.",
+                "A motion is kept as .csv, and its joints are named by --twin.",
+                hint="Leave --format, --map and --sidecar out.",
             )
-        joints = list_joints(self.twin)
-        names = [path.name.partition(".")[0] for path in self.recordings]
-        paths = [self.output / f"{name}.csv" for name in names]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise RealworthyError(f"Two motions would be called '{twice[0]}.csv'.")
-        for path in paths:
-            check_free(path, overwrite=self.overwrite)
         with json_file(self.json, overwrite=self.overwrite) as save:
-            done = []
-            for source, path in zip(self.recordings, paths, strict=True):
-                motion = load_motion(
-                    source,
-                    self.importer,
-                    unit=self.unit,
-                    rate=self.rate_in,
-                    joints=joints,
-                )
-                os.makedirs(self.output, exist_ok=True)
-                save_motion(motion, path, overwrite=self.overwrite)
-                done.append({"path": str(path), "rows": len(motion.time)})
+            done = convert_motions(
+                self.recordings,
+                self.importer,
+                output=self.output,
+                unit=self.unit,
+                rate=self.rate_in,
+                twin=self.twin,
+                overwrite=self.overwrite,
+            )
             save({"motions": done})
         say(f"{counted(len(done), 'motion')} written to {self.output}")
         return 0
+
+    @property
+    def _mapping_file(self) -> Path:
+        return self.output / "mapping.yaml"
+
+    def _propose(self) -> "MappingProposal":
+        """For the longest of the files; the others must have the same columns."""
+        from realworthy.artefacts import check_free
+        from realworthy.errors import RealworthyError
+        from realworthy.recordings.load import read_tables
+        from realworthy.recordings.propose import propose_mapping
+        from realworthy.twins import load_twin
+        from realworthy.twins.joint_facts import list_joint_facts
+
+        for option, value in (("sidecar", self.sidecar), ("importer", self.importer)):
+            if value is not None:
+                raise RealworthyError(
+                    f"--map proposes what --{option} says already.",
+                    hint="Give one of the two.",
+                )
+        check_free(self._mapping_file, overwrite=self.overwrite)
+        tables = read_tables(self.recordings).values()
+        table = max(tables, key=lambda t: len(next(iter(t.values()), ())))
+        return propose_mapping(table, list_joint_facts(load_twin(self.map)))

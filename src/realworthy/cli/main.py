@@ -13,6 +13,7 @@ from typing import Annotated, NoReturn, Protocol, Union
 import tyro
 
 from realworthy.artefacts import plain
+from realworthy.cli.adapt import Adapt
 from realworthy.cli.calibrate import Calibrate
 from realworthy.cli.certify import Certify
 from realworthy.cli.convert import Convert
@@ -58,6 +59,7 @@ COMMANDS: dict[str, type[Subcommand]] = {
     "calibrate": Calibrate,
     "retarget": Retarget,
     "train": Train,
+    "adapt": Adapt,
     "certify": Certify,
     "robot": RobotCommand,
     "deploy": Deploy,

@@ -24,7 +24,7 @@ TOPICS = {
     "quadruped": "one twin: what it is made of, and what looks wrong",
     "arm.urdf": "the same of a model or *.twin.yaml of your own",
     "parameters mass --twin arm": "what can be unknown about a twin",
-    "realities": "stand-ins for robots, with a truth that only they know",
+    "realities": "stand-ins for robots, with hidden parameters",
     "importers": "foreign layouts of recordings",
     "tasks": "what can be learned; with a name, what a task is made of",
     "tasks --twin arm": "which of them a twin can learn, and which part does what",
@@ -212,7 +212,7 @@ def _is_motion(what: str, importer: str | None) -> bool:
 
 
 def _is_twin(what: str) -> bool:
-    from realworthy.twins.sources import (
+    from realworthy.twins.model_sources import (
         MENAGERIE_PREFIX,
         MODEL_SUFFIXES,
         builtin_names,
@@ -227,7 +227,7 @@ def _wonder(what: str) -> RealworthyError:
     from realworthy.artefacts import check_readable
     from realworthy.recordings import FORMATS, IMPORTERS
     from realworthy.twins.files import suggest_robot
-    from realworthy.twins.sources import builtin_names
+    from realworthy.twins.model_sources import builtin_names
 
     path = Path(what)
     if not os.path.exists(path):

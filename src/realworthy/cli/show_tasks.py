@@ -59,6 +59,8 @@ def show_fits(reference: str, base: str = "") -> object:
     )
     roles = twin.roles
     parts = {role: getattr(roles, role) for role in _ROLES}
+    for task in built.values():  # and what legged tasks choose themselves
+        parts = {**task.parts, **parts}
     emit_table(
         "Roles",
         ("role", "part", "because"),

@@ -48,6 +48,9 @@ class Drives:
     """Gains of a position drive [N·m/rad, N·m·s/rad]; 0 where nobody knows."""
     kinds: tuple[CommandKind, ...] = ()
     """Of each command, where they differ."""
+    rest: Floats | float = np.nan
+    """Where a position drive rests that nothing moves, such as a gripper's at the end
+    of its range; NaN where nobody says."""
     is_position: NDArray[np.bool_] = field(init=False)
     """Which commands are positions."""
     is_driven: NDArray[np.bool_] = field(init=False)
@@ -109,10 +112,11 @@ def make_drives(
     kp: Mapping[str, float] | None = None,
     kd: Mapping[str, float] | None = None,
     kind: CommandKind | None = None,
+    rest: Mapping[str, float] | None = None,
 ) -> Drives:
     """The drives of a robot with some limits and gains by joint; no limit where none.
 
-    A command `knee.command` drives the joint `knee`.
+    A command `knee.command` drives the joint `knee`. `rest` is by command.
     """
     kind = kind or info.command_kind
     if kind is None:
@@ -129,7 +133,9 @@ def make_drives(
             hint=f"Name commands like their joints: {info.joints[0]}.command.",
         )
     kinds = (kind,) * len(names)
-    return assign_drives(info, names, kinds, limits, kp=kp or {}, kd=kd or {})
+    return assign_drives(
+        info, names, kinds, limits, kp=kp or {}, kd=kd or {}, rest=rest
+    )
 
 
 def assign_drives(
@@ -140,6 +146,7 @@ def assign_drives(
     *,
     kp: Mapping[str, float],
     kd: Mapping[str, float],
+    rest: Mapping[str, float] | None = None,
 ) -> Drives:
     """Drives of commands of given kinds, each of a joint by name; empty: of none known.
 
@@ -172,6 +179,7 @@ def assign_drives(
         torque=pick("torque", np.inf),
         kp=np.array([kp.get(name, 0.0) for name in joints]),
         kd=np.array([kd.get(name, 0.0) for name in joints]),
+        rest=np.array([(rest or {}).get(name, np.nan) for name in info.commands]),
     )
 
 
@@ -188,7 +196,14 @@ def build_drives(
     limits = find_limits(contract, speed=speed)
     kp = {name: gains.kp for name, gains in contract.gains.items()}
     kd = {name: gains.kd for name, gains in contract.gains.items()}
-    return make_drives(info, limits, kp=kp, kd=kd, kind=contract.command_kind)
+    return make_drives(
+        info,
+        limits,
+        kp=kp,
+        kd=kd,
+        kind=contract.command_kind,
+        rest=contract.rest_commands,
+    )
 
 
 def find_limits(contract: Contract, *, speed: float | None = None) -> Limits:

@@ -2,10 +2,13 @@
 
 import datetime
 import hashlib
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
+import numpy as np
 import torch
 
 from realworthy.gap.intervals import Interval
@@ -21,6 +24,7 @@ from realworthy.learning.runs import (
 )
 from realworthy.learning.training import Training
 from realworthy.policies import contract as policies
+from realworthy.policies.policy import load_policy
 from realworthy.tasks.contract import build_contract, list_measured
 from realworthy.tasks.environment.evaluate import Evaluation
 from realworthy.tasks.environment.variety import describe_variety
@@ -28,6 +32,8 @@ from realworthy.tasks.environment.worlds import TaskWorlds
 
 _UNSEEN = 2_000_003
 """Added to the seed for worlds that judge the best policy."""
+_ANSWERS = 200
+"""That are timed: a few milliseconds for most policies."""
 
 
 def conclude(practice: Practice) -> Training:
@@ -63,6 +69,7 @@ def conclude(practice: Practice) -> Training:
         invalid_count=invalid,
         update_count=practice.update_count,
         stopped_by=stopped_by,
+        inference_us=time_inference(practice.folder.policy),
         added=task.added,
         warnings=(*practice.warnings, *diverged, *practice.learner.warnings),
     )
@@ -97,6 +104,19 @@ def _export(practice: Practice, found: Evaluation) -> None:
         rollout=_play_one(worlds, practice.learner),
         overwrite=True,
     )
+
+
+def time_inference(path: Path) -> float | None:
+    """[µs] of an answer, median; None of a policy that sees more than signals."""
+    policy = load_policy(path)
+    if policy.contract.others:
+        return None
+    seen, spent = np.zeros(policy.contract.width), []
+    for _ in range(_ANSWERS):
+        began = time.perf_counter()
+        policy.act(seen)
+        spent.append(time.perf_counter() - began)
+    return 1e6 * float(np.median(spent))
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from realworthy.errors import RealworthyError
+from realworthy.learning.flow import Flow, embed_time
 from realworthy.learning.networks import Actor, Bounded, Mlp, RecurrentNetwork
 from realworthy.learning.normaliser import Normaliser
 
@@ -30,6 +31,8 @@ def knows(actor: Actor) -> bool:
             return all(isinstance(x, _LAYERS) for x in head.layers)
         case Mlp(layers=layers):
             return all(isinstance(x, _LAYERS) for x in layers)
+        case Flow(field=field):
+            return all(isinstance(x, _LAYERS) for x in field.layers)
     return False
 
 
@@ -43,10 +46,12 @@ def build_model(actor: Actor, metadata: dict[str, str]) -> onnx.ModelProto:
             value = writer.add_layers(value, actor.network.head.layers)
         case Mlp():
             value = writer.add_layers(value, actor.network.layers)
+        case Flow():
+            value = writer.add_flow(value, actor.network)
         case other:
             raise BadExport(
                 f"A network of kind {type(other).__name__} cannot be exported.",
-                hint="Mlp and RecurrentNetwork can.",
+                hint="Mlp, RecurrentNetwork and Flow can.",
             )
     writer.add("Identity", value, outputs=("action",))
     graph = helper.make_graph(
@@ -78,6 +83,7 @@ class _Writer:
         self.width_in = 0
         self.width = 0
         """Of the last value."""
+        self._kept: dict[int, str] = {}
 
     def add(
         self, kind: str, *inputs: str, outputs: tuple[str, ...] = (), **attributes
@@ -90,7 +96,12 @@ class _Writer:
     def keep(self, name: str, values: Tensor | NDArray) -> str:
         """Adds a constant, floats with 32 bits; its name."""
         array = values.detach().numpy() if isinstance(values, Tensor) else values
+        is_weight = isinstance(values, nn.Parameter)
+        if is_weight and id(values) in self._kept:  # used again by the next step
+            return self._kept[id(values)]
         name = f"{name}_{len(self.constants)}"
+        if is_weight:
+            self._kept[id(values)] = name
         array = np.ascontiguousarray(array)
         self.constants.append(numpy_helper.from_array(array, name))
         return name
@@ -138,6 +149,19 @@ class _Writer:
                         "can.",
                     )
         return value
+
+    def add_flow(self, seen: str, flow: Flow) -> str:
+        """All its steps from ε = 0, one after the other: x ← x + v(x, k/K, o)/K."""
+        count = flow.step_count
+        x = self.keep("start", np.zeros((1, flow.action_width), np.float32))
+        share = self.keep("share", np.array([1 / count], np.float32))
+        for k in range(count):
+            time = self.keep("time", embed_time(torch.full((1, 1), k / count)))
+            value = self.add("Concat", seen, x, time, axis=-1)
+            velocity = self.add_layers(value, flow.field.layers)
+            x = self.add("Add", x, self.add("Mul", velocity, share))
+        self.width = flow.action_width
+        return x
 
     def add_recurrent(self, value: str, unit: nn.RNNBase) -> str:
         """Layers of LSTM or GRU for one step; their states are inputs and outputs."""

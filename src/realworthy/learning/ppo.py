@@ -15,6 +15,7 @@ learn from mirrored samples.
 
 import enum
 import math
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
@@ -218,7 +219,10 @@ class Ppo(Learner):
         *,
         seed: int = 0,
         average: Average | None = None,
+        network: Callable[[torch.Generator], Network] | None = None,
     ) -> None:
+        """`network` builds what acts, from all that it sees; none: layers, as the
+        settings say."""
         self.settings = s = settings or PpoSettings()
         self._policy_input = find_policy_input(environment)
         self._critic_input = find_critic_input(environment)
@@ -249,7 +253,10 @@ class Ppo(Learner):
                 image_width=s.image_width,
             )
 
-        body = build(self._policy_input, s.actor_widths, action_width, 0.01)
+        if network is None:
+            body = build(self._policy_input, s.actor_widths, action_width, 0.01)
+        else:
+            body = network(self.generator)
         self.actor = Actor(body, seen, action_width, s.std).to(self.device)
         body = build(self._critic_input, s.critic_widths, 1, 1.0)
         self.critic = Critic(body, judged).to(self.device)

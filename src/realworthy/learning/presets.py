@@ -121,13 +121,13 @@ PRESETS: dict[str, dict[str, Preset]] = {
         ),
         "fastsac": Preset(
             learner=off_policy.swing_up_softly,
-            world_count=32,
+            world_count=16,
             minutes=3,
             randomize=_believe,
         ),
         "fasttd3": Preset(
             learner=off_policy.swing_up_surely,
-            world_count=32,
+            world_count=16,
             minutes=3,
             randomize=_believe,
         ),
@@ -171,13 +171,13 @@ PRESETS: dict[str, dict[str, Preset]] = {
         "ppo": Preset(learner=ppo.arm, world_count=256, minutes=3, randomize=_believe),
         "fastsac": Preset(
             learner=off_policy.reach_softly,
-            world_count=32,
+            world_count=16,
             minutes=3,
             randomize=_believe,
         ),
         "fasttd3": Preset(
             learner=off_policy.reach_surely,
-            world_count=32,
+            world_count=16,
             minutes=3,
             randomize=_believe,
         ),
@@ -201,7 +201,23 @@ PRESETS: dict[str, dict[str, Preset]] = {
             randomize=quadruped_randomization,
             coarse=True,
             on_gpu=OnGpu(learner=PpoSettings, minutes=2),
-        )
+        ),
+        "fastsac": Preset(
+            learner=off_policy.walk_softly,
+            world_count=64,
+            minutes=10,
+            randomize=quadruped_randomization,
+            coarse=True,
+            on_gpu=OnGpu(learner=off_policy.walk_softly_on_gpu, minutes=2),
+        ),
+        "fasttd3": Preset(
+            learner=off_policy.walk_surely,
+            world_count=64,
+            minutes=10,
+            randomize=quadruped_randomization,
+            coarse=True,
+            on_gpu=OnGpu(learner=off_policy.walk_surely_on_gpu, minutes=2),
+        ),
     },
     "biped": {
         "ppo": Preset(

@@ -62,19 +62,21 @@ class Storage:
         self,
         t: int,
         observations: Observations,
-        gaussian: Gaussian,
+        gaussian: Gaussian | None,
         action: Tensor,
         step: Step,
     ) -> None:
         """Row `t`: what was seen, what was done, what it brought.
 
+        Without a `gaussian` the action came from another distribution.
         A step in which the physics diverged may have brought anything: it is stored as
         one that changed nothing.
         """
         for name, seen in self.seen.items():
             seen[t] = observations[name]
         self.action[t] = action
-        self.mean[t] = gaussian.mean
+        if gaussian is not None:
+            self.mean[t] = gaussian.mean
         for name, final in self.final.items():
             before, after = observations[name], step.final[name]
             invalid = step.invalid.view(-1, *(1 for _ in before.shape[1:]))

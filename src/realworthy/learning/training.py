@@ -233,6 +233,8 @@ class Training:
     update_count: int
     stopped_by: str
     """`minutes`, `steps` or `target`."""
+    inference_us: float | None = None
+    """[µs] in which the policy's file answers on one core of this machine, median."""
     added: tuple[str, ...] = ()
     """What the task added to the twin in simulation."""
     warnings: tuple[str, ...] = ()

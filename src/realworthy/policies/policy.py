@@ -77,9 +77,9 @@ class Policy:
     ) -> Floats32:
         by_name = observation if isinstance(observation, Mapping) else {}
         if {*by_name} != {*self.inputs}:
-            given = f"inputs {', '.join(by_name)}" if by_name else "one array"
+            wanted = f"inputs {', '.join(by_name)}" if by_name else "one array"
             raise RealworthyError(
-                f"The policy was given {given}; it takes {_say_shapes(self.inputs)}.",
+                f"The policy was given {wanted}; it takes {_say_shapes(self.inputs)}.",
                 hint="policy.act({name: array, …}) with these names.",
             )
         first, *_ = self.inputs
@@ -210,8 +210,8 @@ def _find_contract(path: Path, graph: Graph, infer: InferContract | None) -> Con
     inputs, outputs = (_say(ports) for ports in (graph.inputs, graph.outputs))
     raise BadFile(
         path,
-        "it says neither which signals it sees nor what its actions mean: there is no"
-        f" metadata '{KEY}' in it and no {sidecar.name} beside it. It takes {inputs}"
+        "neither its observations nor the meaning of its actions is stated: there is"
+        f" no metadata '{KEY}' in it and no {sidecar.name} beside it. It takes {inputs}"
         f" and gives {outputs}.",
         hint=f"Write {sidecar.name}: docs/policies.md has an example with every key.",
     )
@@ -309,7 +309,7 @@ def _build_runner(
         try:
             runner = NumpyRunner(graph, ports, worlds=worlds)
             if (cost := compute_cost(graph, find_needed(graph, ports))) is None:
-                raise ValueError("what its graph costs cannot be told from its shapes")
+                raise ValueError("the cost of its graph does not follow from shapes")
             check_bytes(path, cost)
             return runner
         except (ValueError, LookupError, TypeError, AttributeError) as error:

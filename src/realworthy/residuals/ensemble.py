@@ -4,7 +4,7 @@ Each member is linear in its inputs and in its own random features tanh(P x + b)
 widths span two decades: some are nearly linear, some as steep as dry friction.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import array_api_compat as api
 
@@ -31,6 +31,12 @@ class Ensemble:
     force_limit: Floats
     """(outputs,) [N·m] largest force that is ever given."""
     envelope: Envelope
+
+    def to(self, like: Array) -> "Ensemble":
+        """The same in the library, dtype and device of `like`: copied there once."""
+        names = (each.name for each in fields(self) if each.name != "envelope")
+        placed = {name: constant(getattr(self, name), like) for name in names}
+        return replace(self, **placed, envelope=self.envelope.to(like))
 
     def predict(self, inputs: Array) -> tuple[Array, Array]:
         """(rows, outputs) force [N·m] before the gate, and the members' spread."""

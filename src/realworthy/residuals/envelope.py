@@ -37,16 +37,20 @@ class Envelope:
     def distance(self, inputs: Array) -> Array:
         """(rows,) 1 at the edge, less inside, for (rows, inputs)."""
         xp = api.array_namespace(inputs)
-        middle = constant(0.5 * (self.lower + self.upper), inputs)
-        half = constant(
-            np.maximum(0.5 * (self.upper - self.lower), _MIN_HALF_RANGE), inputs
-        )
+        lower, upper = constant(self.lower, inputs), constant(self.upper, inputs)
+        middle = 0.5 * (lower + upper)
+        half = xp.clip(0.5 * (upper - lower), min=_MIN_HALF_RANGE)
         of_box = xp.max(xp.abs(inputs - middle) / half, axis=1)
         white = (inputs - constant(self.mean, inputs)) @ constant(
             self.whitening.T, inputs
         )
         of_ellipsoid = xp.sqrt(xp.sum(white * white, axis=1)) / self.reach
         return xp.maximum(of_box, of_ellipsoid)
+
+    def to(self, like: Array) -> "Envelope":
+        """The same in the library, dtype and device of `like`."""
+        names = ("lower", "upper", "mean", "whitening")
+        return replace(self, **{n: constant(getattr(self, n), like) for n in names})
 
     def widen(self, room: float) -> "Envelope":
         """The same shapes about the same middles, `room` times as large."""

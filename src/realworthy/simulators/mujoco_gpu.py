@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import MissingExtra, RealworthyError
 from realworthy.simulators.explicit_laws import ExplicitLaws
+from realworthy.simulators.residual_force import ResidualForce
 from realworthy.simulators.simulator import Array, Simulator, Worlds
 from realworthy.twins import BoundTwin, Twin, bind
 
@@ -53,16 +54,10 @@ class MujocoGpu(Simulator):
     ) -> None:
         self.bound = twin if isinstance(twin, BoundTwin) else bind(twin)
         self.world_count, self.substeps = world_count, substeps
-        if self.bound.drives and not HAS_TORCH:
-            need = f"The law of actuator '{self.bound.drives[0].name}' on MujocoGpu"
-            raise MissingExtra("torch", "gpu", need=need)
-        learned = self.bound.twin.residual, self.bound.twin.networks
-        if any(learned):
-            what = "a residual" if learned[0] else "a learned drive"
-            raise RealworthyError(
-                f"{self.bound.twin.owner} has {what}, which runs on the CPU alone.",
-                hint="Try: --device cpu; or leave it out of the twin file.",
-            )
+        residual, drives = self.bound.twin.residual, self.bound.drives
+        if (residual or drives) and not HAS_TORCH:
+            law = f"law of actuator '{drives[0].name}'" if drives else "twin's residual"
+            raise MissingExtra("torch", "gpu", need=f"The {law} on MujocoGpu")
         wanted = "cuda" if device is None and wp.is_cuda_available() else device
         self.device = _find_device(wanted or "cpu")
         with wp.ScopedDevice(self.device):
@@ -79,6 +74,10 @@ class MujocoGpu(Simulator):
             self._laws = ExplicitLaws(
                 self.bound, bind=self.array, expand=self._expand, own=self._own
             )
+            self._residual = residual and ResidualForce(residual, self.bound)
+            if self._residual:
+                self._applied = self.array("qfrc_applied")
+                self._residual.start(self)
             wp.synchronize_device()
         self.reset()
 
@@ -137,19 +136,21 @@ class MujocoGpu(Simulator):
     ) -> None:
         """Puts the marked worlds at time zero, with all that they remember."""
         on = self._worlds
-        for place, initial, given in (
+        for place, initial, wanted in (
             (on.start_qpos, on.initial_qpos, qpos),
             (on.start_qvel, on.initial_qvel, qvel),
             (on.start_ctrl, on.initial_ctrl, command),
         ):
-            if given is None:
+            if wanted is None:
                 wp.copy(place, initial)
             else:
-                fill(place, given, ids)
+                fill(place, wanted, ids)
         on.clear(stream)
         if self._laws:
             started = share(on.marked), share(on.start_ctrl)
             self._laws.reset(*started, self.array("ctrl"))
+        if self._residual:
+            self._residual.reset(share(on.marked))
         if on.fill_histories is not None:
             on.fill_histories(stream)
 
@@ -158,14 +159,19 @@ class MujocoGpu(Simulator):
         with on.working() as stream:
             if on.push is not None:
                 on.push(stream)
-            if not self._laws:
+            if not self._laws and not self._residual:
                 fill(on.data.ctrl, command)
                 on.advance(stream)
                 return
             fill(on.start_ctrl, command)
-            held = share(on.start_ctrl)
+            held, ctrl = share(on.start_ctrl), self.array("ctrl")
+            ctrl[:] = held
             for _ in range(self.substeps):
-                self._laws.write_torques(held, self.array("ctrl"))
+                if self._laws:
+                    self._laws.write_torques(held, ctrl)
+                if self._residual:
+                    self._applied[:] = 0.0
+                    self._residual.act()
                 on.advance(stream)
 
     def refresh(self) -> None:
@@ -188,7 +194,10 @@ class MujocoGpu(Simulator):
         with self._worlds.working():
             found = [self._worlds.find(name).numpy()[ids] for name in _STATE]
             rows = [values.reshape(len(ids), -1) for values in found]
-            return np.concatenate([*rows, self._laws.state(ids)], axis=1, dtype=float)
+            rows.append(self._laws.state(ids))
+            if self._residual:
+                rows.append(self._residual.state(ids))
+            return np.concatenate(rows, axis=1, dtype=float)
 
     def restore(self, state: ArrayLike, worlds: Worlds = None) -> None:
         rest = np.asarray(state, dtype=np.float64)
@@ -207,7 +216,9 @@ class MujocoGpu(Simulator):
                 values = array.numpy().copy()
                 values[ids] = 0
                 array.assign(values)
-            self._laws.restore(rest, ids)
+            rest = self._laws.restore(rest, ids)
+            if self._residual:
+                self._residual.restore(rest, ids)
             with on.keeping_others(self._seen_by_others(ids)):
                 on.forward(stream)
 

@@ -1,20 +1,23 @@
 """A residual's force: in MuJoCo's worlds at every substep, and along a recording."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import array_api_compat as api
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.residuals import Residual, ResidualFile, build_law
+from realworthy.residuals.arrays import Array, constant
 from realworthy.residuals.residual import Signal, weigh_signals
+from realworthy.simulators.simulator import Simulator, to_numpy
 from realworthy.simulators.substep_effect import SubstepEffect
 from realworthy.twins import BoundTwin
 from realworthy.twins.layout import Layout
 
 if TYPE_CHECKING:
-    from realworthy.simulators.mujoco_cpu import MujocoCpu
     from realworthy.simulators.replay import Track
 
 Floats = NDArray[np.float64]
@@ -22,7 +25,7 @@ Ids = NDArray[np.intp]
 
 
 class ResidualForce(SubstepEffect):
-    """Adds a residual's force to its joints.
+    """Adds a residual's force to its joints, on numpy arrays or torch tensors.
 
     After a reset the history is filled with the present, as if it had lasted.
     """
@@ -35,44 +38,54 @@ class ResidualForce(SubstepEffect):
         self._dofs = [dof for _, dof in places]
         self._columns = find_columns(bound, described)
 
-    def start(self, simulator: "MujocoCpu") -> None:
+    def start(self, simulator: Simulator) -> None:
         self._arrays = [simulator.array(name) for name in ("qpos", "qvel", "ctrl")]
         self._force = simulator.array("qfrc_applied")
-        self._law = build_law(self.residual, timestep=simulator.timestep)
-        self._fresh = np.ones(simulator.world_count, dtype=bool)
-        self._history = self._law.start(self._signals())
-        self.gate = np.ones((simulator.world_count, len(self._dofs)))
+        signals = self._signals()
+        ensemble = self.residual.ensemble.to(signals)
+        placed = replace(self.residual, ensemble=ensemble)
+        self._law = build_law(placed, timestep=simulator.timestep)
+        self._history = self._law.start(signals)
+        self._fresh, self._has_fresh = self._history[:, 0, 0, 0] == np.inf, False
+        self.gate = 0.0 * signals[..., 0] + 1.0
         """(worlds, joints) share of the force that was believed in the last substep."""
 
-    def reset(self, worlds: Ids) -> None:
-        self._fresh[worlds] = True
-        self._force[worlds[:, None], self._dofs] = 0.0
+    def reset(self, worlds: Array) -> None:
+        """Begins anew in some worlds, by number or as a mask."""
+        self._fresh[worlds], self._has_fresh = True, True
+        xp, before = api.array_namespace(self._force), self._force[:, self._dofs]
+        self._force[:, self._dofs] = xp.where(self._fresh[:, None], 0.0, before)
 
     def act(self) -> None:
         signals = self._signals()
-        if self._fresh.any():
-            self._history[self._fresh] = self._law.start(signals[self._fresh])
-            self._fresh[:] = False
+        if self._has_fresh:
+            xp, fresh = api.array_namespace(signals), self._fresh[:, None, None, None]
+            self._history = xp.where(fresh, self._law.start(signals), self._history)
+            self._fresh[:], self._has_fresh = False, False
         out = self._law.step(signals, self._history)
         self._history, self.gate = out.history, out.gate
         self._force[:, self._dofs] += out.force
 
     def state(self, worlds: Ids) -> Floats:
         """(n, …) what it remembers; NaN where a world has just begun."""
-        history = self._history[worlds].reshape(len(worlds), -1)
-        return np.where(self._fresh[worlds][:, None], np.nan, history)
+        history = to_numpy(self._history)[worlds].reshape(len(worlds), -1)
+        fresh = to_numpy(self._fresh)[worlds]
+        return np.where(fresh[:, None], np.nan, history).astype(np.float64)
 
     def restore(self, state: Floats, worlds: Ids) -> None:
         """Puts back what `state` gave."""
-        shape = (len(worlds), *self._history.shape[1:])
-        self._fresh[worlds] = np.isnan(state).any(axis=1)
-        self._history[worlds] = np.nan_to_num(state).reshape(shape)
+        history, fresh = np.array(to_numpy(self._history)), to_numpy(self._fresh).copy()
+        fresh[worlds] = np.isnan(state).any(axis=1)
+        history[worlds] = np.nan_to_num(state).reshape(-1, *history.shape[1:])
+        self._history = constant(history, self._history)
+        self._fresh = constant(fresh, self._fresh)
+        self._has_fresh = bool(fresh.any())
 
     @property
     def is_idle(self) -> bool:
         return self.residual.description.gain == 0.0
 
-    def _signals(self) -> Floats:
+    def _signals(self) -> Array:
         qpos, qvel, ctrl = self._arrays
         return stack_signals(
             self.residual.description.signals,
@@ -101,12 +114,13 @@ def find_columns(bound: BoundTwin, description: ResidualFile) -> list[int]:
 
 
 def stack_signals(
-    signals: Sequence[Signal], position: Floats, velocity: Floats, goal: Floats | None
-) -> Floats:
+    signals: Sequence[Signal], position: Array, velocity: Array, goal: Array | None
+) -> Array:
     """(rows, joints, signals) from (rows, joints) each."""
+    xp = api.array_namespace(position)
     error = 0.0 * position if goal is None else goal - position
     known = {"position": position, "velocity": velocity, "error": error}
-    return np.stack([known[name] for name in signals], axis=-1)
+    return xp.stack([known[name] for name in signals], axis=-1)
 
 
 def read_inputs(

@@ -22,10 +22,12 @@ from realworthy.errors import UnknownName
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout
-from realworthy.twins.roles import Foot
-from realworthy.twins.sources import compile_spec
+from realworthy.twins.model_sources import compile_spec
+from realworthy.twins.roles import Foot, RobotPart
+from realworthy.twins.roles.part import CHOSEN
 
 _HOME = "home"
+_IN_PLACE = "in place of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,26 @@ def add_servos(prepared: "PreparedTwin") -> "PreparedTwin":
     return prepared.add(edit, _describe(motors, gains))
 
 
+def describe_gains(prepared: PreparedTwin, commands: Sequence[str]) -> RobotPart[str]:
+    """kp and kd of the servos behind some commands, and where they come from."""
+    space, stems = prepared.twin.space, [x.removesuffix(".command") for x in commands]
+    found = {
+        kind: tuple(
+            abs(space[f"{stem}.{kind}"].nominal)
+            for stem in stems
+            if f"{stem}.{kind}" in space
+        )
+        for kind in ("kp", "kd")
+    }
+    words = ", ".join(f"{kind} {_span(each)}" for kind, each in found.items() if each)
+    reason = "the servos of the twin have them"
+    if any(_IN_PLACE in line for line in prepared.added):
+        reason = "of servos that were added: docs/twins.md has the rule"
+    if prepared.twin.role_choices.gains is not None:
+        reason = CHOSEN
+    return RobotPart(words, reason, words)
+
+
 def _describe(
     motors: dict[str, CommandLine], gains: dict[str, tuple[float, float]]
 ) -> str:
@@ -214,9 +236,9 @@ def _describe(
     torque = sum(line.kind == "torque" for line in motors.values())
     if not torque:
         return f"the chosen gains of {len(motors)} position servos ({spans})"
-    what = "position servo in place of a torque motor"
+    what = f"position servo {_IN_PLACE} a torque motor"
     if torque > 1:
-        what = f"position servos in place of {torque} torque motors"
+        what = f"position servos {_IN_PLACE} {torque} torque motors"
     return f"{what} ({spans})"
 
 

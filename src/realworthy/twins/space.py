@@ -19,7 +19,7 @@ from realworthy.twins.writers import WRITERS, Group, Writer
 from realworthy.twins.writers.laws import is_explicit, law_writer
 
 ALL = "all"
-_SHARED = ("delay", "contact_friction", "restitution", "action_noise")
+_SHARED = ("delay", "contact_friction", "restitution", "softness", "action_noise")
 """Kinds whose `all.<kind>` is one value for every element."""
 _SCALED = (
     "mass",

@@ -42,5 +42,7 @@ def test_the_jackknife_of_a_mean_is_its_standard_error():
     """Leave-one-out means of 1, 2, 3, 6: sd 2.16 over √4."""
     values = np.array([1.0, 2.0, 3.0, 6.0])
     means = (values.sum() - values) / 3
-    folds = FoldEstimates(z=means[:, None], rmse=None, by_experiment=True)
+    folds = FoldEstimates(
+        z=means[:, None], rmse=None, by_experiment=True, apart_z=np.zeros(1)
+    )
     assert np.isclose(folds.sd_z()[0], np.std(values, ddof=1) / 2)

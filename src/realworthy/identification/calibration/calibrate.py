@@ -18,6 +18,9 @@ from realworthy.identification.calibration.checkpoint import (
     make_key,
     resuming,
 )
+from realworthy.identification.calibration.disturbed_replays import (
+    find_disturbed_replays,
+)
 from realworthy.identification.calibration.duty_servos import (
     close_servo_loops,
 )
@@ -26,6 +29,7 @@ from realworthy.identification.calibration.estimates import (
     advise_recordings,
     collect_doubts,
     judge_estimate,
+    lacks_something,
     widen_by_folds,
 )
 from realworthy.identification.calibration.folds import calibrate_folds
@@ -33,12 +37,14 @@ from realworthy.identification.calibration.inertials import (
     compute_ratios,
     describe_scale,
 )
+from realworthy.identification.calibration.parameter_choice import (
+    find_contact_parameters,
+)
 from realworthy.identification.calibration.provenance import describe_provenance
 from realworthy.identification.calibration.recording_checks import (
     drop_impossible_torques,
 )
 from realworthy.identification.calibration.result import Calibration, ParameterEstimate
-from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.task import (
     CalibrationTask,
     FittedTwin,
@@ -181,7 +187,8 @@ def calibrate(
     key = make_key(twin, division.fitted, division.held_out, asked)
     with resuming(keep, key) as checkpoint:
         progress(0.02, "choosing")
-        ground = find_low_ground(twin, division.fitted, joints)
+        touches = find_contact_parameters(twin, parameters or ())
+        ground = None if touches else find_low_ground(twin, division.fitted, joints)
         above = twin if ground is None else twin.with_table(ground.height)
         task = CalibrationTask(
             published=twin,
@@ -205,6 +212,7 @@ def calibrate(
             np.array(fit.covariance_z),
             found.folds,
             found.choice,
+            lacks=lacks_something(fit),
         )
         estimates = _list_estimates(found, twin, fitted)
         origin = describe_provenance(
@@ -238,8 +246,10 @@ def calibrate(
                 fit=fit,
                 seconds=problem.seconds,
             )
-        stalled = (
-            () if grows else find_stalled_replays(calibrated, division.held_out, joints)
+        disturbed = (
+            ()
+            if grows
+            else find_disturbed_replays(calibrated, division.held_out, joints)
         )
         ratios = compute_ratios(twin, calibrated, fitted.belief, joints)
         progress(1.0, "done")
@@ -256,7 +266,7 @@ def calibrate(
             fitted=tuple(distinct_names(division.fitted)),
             fitted_seconds=problem.seconds,
             is_by_time=division.is_by_time,
-            stalled=stalled,
+            disturbed=disturbed,
             is_ahead=grows,
             reduced_chi2=fit.reduced_chi2,
             inflation=fit.inflation,
@@ -271,8 +281,8 @@ def calibrate(
                 *((describe_scale(ratios),) if ratios else ()),
                 *found.notes,
                 *fit.warnings,
-                *collect_doubts(estimates, found, division),
-                *(replay.to_words() for replay in stalled),
+                *collect_doubts(estimates, found, fitted, division),
+                *(replay.to_words() for replay in disturbed),
                 *describe_outlying(errors),
             ),
             advice=advise_recordings(estimates, division)

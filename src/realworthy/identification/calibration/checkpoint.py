@@ -85,11 +85,16 @@ class FoldsPart(
     z: list[list[float]]
     rmse: float | None
     by_experiment: bool
+    apart_z: list[float] = []
+    """None: not asked."""
 
     def to_estimates(self, count: int) -> FoldEstimates:
         """Of `count` parameters."""
         z = np.array(self.z).reshape(len(self.z), count)
-        return FoldEstimates(z=z, rmse=self.rmse, by_experiment=self.by_experiment)
+        apart = np.array(self.apart_z or [0.0] * count)
+        return FoldEstimates(
+            z=z, rmse=self.rmse, by_experiment=self.by_experiment, apart_z=apart
+        )
 
 
 def keep_fit(fit: Fit, *, is_minimum: bool) -> FitPart:
@@ -109,7 +114,10 @@ def keep_fit(fit: Fit, *, is_minimum: bool) -> FitPart:
 def keep_folds(folds: FoldEstimates) -> FoldsPart:
     """What is kept of estimates without some experiments."""
     return FoldsPart(
-        z=folds.z.tolist(), rmse=folds.rmse, by_experiment=folds.by_experiment
+        z=folds.z.tolist(),
+        rmse=folds.rmse,
+        by_experiment=folds.by_experiment,
+        apart_z=folds.apart_z.tolist(),
     )
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from realworthy.identification.calibration.disturbed_replays import DisturbedReplay
 from realworthy.identification.calibration.inertials import Ratio
-from realworthy.identification.calibration.stalls import StalledReplay
 from realworthy.identification.excitation.excite import Excitation
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.solver.methods import Method
@@ -35,8 +35,8 @@ class ParameterEstimate:
     partners: tuple[str, ...] = ()
     """With which others it can be exchanged."""
     is_effective: bool = False
-    """Whether it moves between folds by more than its interval: effective, not
-    physical. Its sd is then what folds say."""
+    """Whether it moves between folds by more than its interval, or the twin lacks
+    something that it makes up for: effective, not physical."""
     is_fitted: bool = True
     """Whether it was fitted; else it stays where the twin that was given has it."""
 
@@ -78,8 +78,9 @@ class Calibration:
     """[s] of them that were simulated for each candidate."""
     is_by_time: bool
     """Whether held-out recordings are the ends of the fitted ones."""
-    stalled: tuple[StalledReplay, ...] = ()
-    """Held-out recordings in which joints stall on what the twin lacks; they count."""
+    disturbed: tuple[DisturbedReplay, ...] = ()
+    """Held-out recordings in which joints stall on what the twin lacks, or responses
+    shift in time; they count."""
     is_ahead: bool = False
     """Whether errors are of predictions 0.5 s ahead from measured states."""
     reduced_chi2: float
@@ -126,9 +127,9 @@ class Calibration:
         return float(np.mean([error.after for error in self.errors]))
 
     @property
-    def after_apart_from_stalls(self) -> float:
-        """`after` without the rows in which joints stall on what the twin lacks."""
-        apart = {replay.recording: replay.error_apart for replay in self.stalled}
+    def after_undisturbed(self) -> float:
+        """`after` without the rows of stalls and of responses that shift."""
+        apart = {replay.recording: replay.error_apart for replay in self.disturbed}
         return float(np.mean([apart.get(e.recording, e.after) for e in self.errors]))
 
     @property
@@ -151,9 +152,9 @@ class Calibration:
         return float(np.mean([fold.after for fold in self.folds]))
 
     @property
-    def folds_apart_from_stalls(self) -> float:
-        """[rad or m] `folds_mean` without the rows in which joints stall."""
-        return float(np.mean([fold.after_apart_from_stalls for fold in self.folds]))
+    def folds_undisturbed(self) -> float:
+        """[rad or m] `folds_mean` without the rows of stalls and of shifts."""
+        return float(np.mean([fold.after_undisturbed for fold in self.folds]))
 
     @property
     def folds_worst(self) -> float:

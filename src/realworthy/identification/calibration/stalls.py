@@ -11,15 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.gap.noise import estimate_noise
-from realworthy.gap.states import estimate_states
-from realworthy.identification.problem.joint_by_joint import (
-    PositionServo,
-    find_position_servos,
-)
-from realworthy.recordings import Recording, distinct_names
+from realworthy.identification.problem.joint_by_joint import PositionServo
 from realworthy.simulators.inverse_dynamics import joint_loads
-from realworthy.simulators.replay import Replayer, Track, is_sound, lay_out
+from realworthy.simulators.replay import Track
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
@@ -49,71 +43,16 @@ class Stall:
     """[N·m or N] at most beyond load and friction: what held it gave as much."""
 
 
-@dataclass(frozen=True, slots=True)
-class StalledReplay:
-    """A recording in which joints stall, replayed."""
-
-    recording: str
-    stalls: tuple[Stall, ...]
-    error: float
-    """[rad or m] root mean square over all its rows."""
-    error_apart: float
-    """The same without the rows of the stalls."""
-
-    def to_words(self) -> str:
-        """Which joint, where and how hard, and what that is of the error."""
-        joints: dict[str, list[Stall]] = {}
-        for stall in self.stalls:
-            joints.setdefault(stall.joint, []).append(stall)
-        told = " and ".join(
-            f"{joint} stalls {_count(own)} at "
-            f"{np.median([s.position for s in own]):.2f} though its drive pushes with "
-            f"up to {max(s.push for s in own):.2g} N·m more than friction holds"
-            for joint, own in joints.items()
-        )
-        return (
-            f"In {self.recording} {told}: it touches something that the twin "
-            "lacks, such as an end stop or a cable. Replays are off by "
-            f"{self.error:.3g} rad, and by {self.error_apart:.3g} rad without the rows "
-            "of the stalls."
-        )
-
-
-def find_stalled_replays(
-    twin: Twin, recordings: Sequence[Recording], joints: Sequence[str]
-) -> tuple[StalledReplay, ...]:
-    """Recordings of position servos in which a joint stalls and the twin does not.
+def find_stalls(
+    twin: Twin, track: Track, off: Floats, servos: Sequence[PositionServo]
+) -> tuple[tuple[Stall, ...], Rows]:
+    """Stalls in (rows, servos) errors of a replay, and the (rows,) that they spoil.
 
     `twin` has gains and frictions that are about right.
     """
-    servos = find_position_servos(twin, joints)
-    if servos is None:
-        return ()
-    found = (
-        _find(twin, recording, name or "recording", servos)
-        for recording, name in zip(recordings, distinct_names(recordings), strict=True)
-    )
-    return tuple(replay for replay in found if replay is not None)
-
-
-def _find(
-    twin: Twin, recording: Recording, name: str, servos: Sequence[PositionServo]
-) -> StalledReplay | None:
-    track = lay_out(twin, recording)
-    states = estimate_states(track, estimate_noise(track.recording, track.joints))
-    own = [servo for servo in servos if servo.joint in track.joints]
-    pushed = {servo: _find_pushed(track, servo) for servo in own}
-    if not any(rows.any() for rows in pushed.values()):
-        return None
-    played = Replayer(track, 1).play(
-        position=states.position[:1], velocity=states.velocity[:1]
-    )
-    if not is_sound(played)[0]:
-        return None
-    columns = [track.joints.index(servo.joint) for servo in pushed]
-    off = (played.position[0] - track.position)[:, columns]
     stalls, held = list[Stall](), np.zeros(len(track.rows), dtype=bool)
-    for j, (servo, rows) in enumerate(pushed.items()):
+    for j, servo in enumerate(servos):
+        rows = _find_pushed(track, servo)
         away = np.abs(off[:, j]) > _MIN_OFF
         for run in _list_runs(away):
             resting = np.flatnonzero(rows[run]) + run.start
@@ -123,22 +62,29 @@ def _find(
                 continue
             held[run] = True
             time = track.recording.time - track.recording.time[0]
+            column = track.joints.index(servo.joint)
             stalls.append(
                 Stall(
                     joint=servo.joint,
-                    position=float(np.median(track.position[resting, columns[j]])),
+                    position=float(np.median(track.position[resting, column])),
                     start=float(time[run.start]),
                     end=float(time[run.stop - 1]),
                     push=float(np.max(push)) - friction,
                 )
             )
-    if not stalls or held.all():
-        return None
-    return StalledReplay(
-        recording=name,
-        stalls=tuple(stalls),
-        error=float(np.sqrt(np.mean(off**2))),
-        error_apart=float(np.sqrt(np.mean(off[~held] ** 2))),
+    return tuple(stalls), held
+
+
+def describe_stalls(stalls: Sequence[Stall]) -> str:
+    """Which joint, where and how hard."""
+    joints: dict[str, list[Stall]] = {}
+    for stall in stalls:
+        joints.setdefault(stall.joint, []).append(stall)
+    return " and ".join(
+        f"{joint} stalls {_count(own)} at "
+        f"{np.median([s.position for s in own]):.2f} though its drive pushes with "
+        f"up to {max(s.push for s in own):.2g} N·m more than friction holds"
+        for joint, own in joints.items()
     )
 
 

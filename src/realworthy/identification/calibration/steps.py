@@ -13,6 +13,9 @@ from realworthy.identification.calibration.checkpoint import (
     keep_fit,
     keep_folds,
 )
+from realworthy.identification.calibration.disturbed_replays import (
+    find_disturbed_replays,
+)
 from realworthy.identification.calibration.first_fits import (
     fit_joint_by_joint,
     fit_shared,
@@ -27,6 +30,7 @@ from realworthy.identification.calibration.parameter_choice import (
     ParameterChoice,
     choose_identifiable,
     choose_parameters,
+    find_contact_parameters,
     find_shared_factors,
     find_unidentified,
     pair_dampings,
@@ -36,7 +40,6 @@ from realworthy.identification.calibration.piece_choice import PiecesToFit
 from realworthy.identification.calibration.priors import make_prior
 from realworthy.identification.calibration.servo_forms import SERVO_FIT
 from realworthy.identification.calibration.servo_search import measure_mean_error
-from realworthy.identification.calibration.stalls import find_stalled_replays
 from realworthy.identification.calibration.support_surface import (
     find_support_surface,
 )
@@ -88,10 +91,10 @@ def fit_joints_alone(
     task.progress(0.2, "looking for a table")
     near = task.twin.with_values(alone.values)
     surface = find_support_surface(near, whole, servos, task.joints)
-    stalled = find_stalled_replays(
+    disturbed = find_disturbed_replays(
         near, [task.recordings[i] for i in alone.outlying], task.joints
     )
-    notes = [replay.to_words() for replay in stalled]
+    notes = [replay.to_words() for replay in disturbed]
     notes += [
         f"{whole.names[i]} is not like the other recordings (ten times their error): "
         "it was left out of the fit."
@@ -106,17 +109,23 @@ def fit_joints_alone(
 
 
 def fit_from_afar(task: CalibrationTask, *, ahead: bool) -> FittedTwin:
-    """What joints share over decades, then every identifiable number from there."""
+    """What joints share over decades, then every identifiable number from there.
+
+    Of named numbers, those of contacts are scanned so: a bounce that comes too early or
+    too late says nothing about which way to go.
+    """
     names, steps = list_candidates(task), "ahead: " if ahead else ""
     pieces = task.cut(task.twin, names, ahead=ahead)
-    shared = ()
-    if not task.parameters:
+    if task.parameters:
+        shared = find_contact_parameters(task.twin, names)
+    else:
         shared = find_shared_factors(
             task.twin, choose_parameters(task.twin, task.joints)
         )
 
     def scan_shared() -> StartPart:
-        task.progress(0.05, "fitting what all joints share")
+        what = "contacts" if task.parameters else "what all joints share"
+        task.progress(0.05, f"fitting {what}")
         problem = pieces.with_space(task.twin, shared)
         found = fit_shared(problem.thinned(min(_ASKED_PIECES, len(problem.pieces))))
         near = task.twin.with_values(found.e)

@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from realworthy.errors import RealworthyError
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.problem.residuals import evaluate_at
+from realworthy.identification.solver.covariance import (
+    compute_covariance,
+    eliminate_starts,
+)
 from realworthy.identification.solver.fit import Fit
 from realworthy.identification.solver.jacobian import (
     Jacobian,
@@ -43,6 +47,8 @@ Floats = NDArray[np.float64]
 _FOLD_COUNT = 5
 _COLOURING_PIECES = 4
 """Pieces that tell which joint a number moves."""
+_APART_RATIO = 3.0
+"""Standard deviations by which unlike rows must disagree before that is no chance."""
 _MIN_EXPERIMENTS = 3
 """Experiments from which they are folds; else their pieces are."""
 
@@ -58,6 +64,9 @@ class FoldEstimates:
     where there was nothing to leave out."""
     by_experiment: bool
     """Whether folds are experiments; else they are pieces of too few."""
+    apart_z: Floats
+    """(d,) half of how far estimates from unlike rows are apart: slow and fast ones,
+    gently and hard accelerated ones. 0 where that may be chance."""
 
     def sd_z(self) -> Floats:
         """(d,) of the estimate by the delete-a-group jackknife."""
@@ -95,7 +104,57 @@ def estimate_folds(
         z=np.array(moved).reshape(len(moved), len(z)),
         rmse=float(np.mean(errors)) if errors else None,
         by_experiment=by_experiment,
+        apart_z=compare_conditions(problem, at, prior),
     )
+
+
+def compare_conditions(problem: Problem, at: Linearised, prior: Prior) -> Floats:
+    """(d,) half of how far slow rows and fast ones lead apart, one step from the fit.
+
+    Likewise rows of gentle and of hard acceleration. A twin whose structure is right
+    gives the same numbers from either. One that lacks an effect gives each what suits
+    it, in every experiment alike, so that folds of experiments do not show it. Noise
+    that lasts is allowed for. 0 where the difference may be chance.
+    """
+    apart = np.zeros(len(at.point.z))
+    for size in problem.gather_motion():
+        lively = np.zeros(len(size), dtype=bool)
+        for label in np.unique(problem.labels):
+            own = problem.labels == label
+            lively[own] = size[own] > np.median(size[own])
+        (calm_z, calm_variance), (lively_z, lively_variance) = (
+            _estimate_from(problem, at, prior, rows) for rows in (~lively, lively)
+        )
+        half = 0.5 * np.abs(lively_z - calm_z)
+        chance = 0.5 * np.sqrt(calm_variance + lively_variance)
+        apart = np.maximum(apart, np.where(half > _APART_RATIO * chance, half, 0.0))
+    return apart
+
+
+def _estimate_from(
+    problem: Problem, at: Linearised, prior: Prior, rows: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """(d,) where a step with these rows alone leads, from the fit, and its variance."""
+    weights, z = np.where(rows, at.weights, 0.0), at.point.z
+    equations = NormalEquations(
+        at.jacobian,
+        at.point.residuals,
+        weights,
+        problem.runs,
+        at.point.starts,
+        prior,
+        z,
+    )
+    bounds, root = problem.coordinates, np.sqrt(weights)[:, None]
+    step, _ = equations.step(0.0, bounds.lower - z, bounds.upper - z)
+    sensitivity = eliminate_starts(
+        root * at.jacobian.by_z, root * at.jacobian.by_start, problem.runs
+    )
+    information = sensitivity.T @ sensitivity + prior.precision
+    covariance, _ = compute_covariance(
+        information, sensitivity, at.rho, problem.series, at.variance
+    )
+    return step, np.diag(covariance)
 
 
 def _deal_pieces(problem: Problem) -> tuple[list[list[int]], bool]:

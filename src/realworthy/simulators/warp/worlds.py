@@ -146,7 +146,8 @@ class WarpWorlds:
             after=self._quarantine,
             constraints_moved=constraints_moved,
         )
-        count = 1 if self.bound.drives else substeps  # laws act between substeps
+        acts_between = self.bound.drives or self.bound.twin.residual
+        count = 1 if acts_between else substeps
 
         def advance() -> None:
             for _ in range(count):

@@ -136,6 +136,7 @@ class Environment(ABC):
 _PORTS = ("obs", "action", "h_in", "h_out", "c_in", "c_out")
 """Inputs and outputs that policies have anyway."""
 _MAX_AXES = 3
+"""Axes of an observation: a vector, a history of vectors, an image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +186,8 @@ def check_groups(groups: Sequence[TaskGroup], reserved: Collection[str]) -> None
             )
         if name in taken:
             raise RealworthyError(
-                f"A group of observations cannot be called '{name}': every task has"
-                f" {', '.join(taken)}.",
+                f"A group of observations cannot be called '{name}': these names are"
+                f" taken: {', '.join(dict.fromkeys(taken))}.",
                 hint="Give it another name.",
             )
         if not 1 <= len(shape) <= _MAX_AXES or any(n < 1 for n in shape):

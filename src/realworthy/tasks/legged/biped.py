@@ -26,9 +26,19 @@ from realworthy.tasks.legged.locomotion import (
     VelocityCommands,
     require_legs,
 )
-from realworthy.tasks.legged.stance import Beginning, Stance, read_stance
-from realworthy.tasks.legged.walking import WalkTally
-from realworthy.tasks.prepared_twin import PreparedTwin, prepare_home, prepare_walker
+from realworthy.tasks.legged.stance import (
+    Beginning,
+    Stance,
+    choose_action_scale,
+    read_stance,
+)
+from realworthy.tasks.legged.walk_metrics import WalkTally
+from realworthy.tasks.prepared_twin import (
+    PreparedTwin,
+    describe_gains,
+    prepare_home,
+    prepare_walker,
+)
 from realworthy.tasks.task import Input, Start, Task
 from realworthy.twins import Twin, load_twin
 from realworthy.twins.roles import Foot
@@ -37,6 +47,7 @@ _CARE_STRIDE, _CARE_LEAN, _CARE_OTHER = 0.01, 1.0, 5.0
 """How much the pose of a joint matters: of a leg's first two pitches, hip and knee; of
 the one that leans, the hip's roll; of others."""
 _STRIDES = 2
+"""Pitch joints of a leg that care is taken of: hip and knee."""
 _SWING = 0.09
 """[m] that a foot is lifted."""
 _HEIGHT_SCALE = 0.008
@@ -119,9 +130,10 @@ class BipedVelocity(Task):
             Input("clock.cosine", -1.0, 1.0, "1"),
         )
         self.terms = self.stance.build_terms(self.inputs)
-        self.action = self.stance.build_action(
-            self.twin.role_choices.action_scale or s.action_scale, s.action_clip
-        )
+        scale = choose_action_scale(self.twin, s.action_scale)
+        self.action = self.stance.build_action(scale, s.action_clip)
+        gains = describe_gains(prepared, self.stance.commands)
+        self.parts = {**self.parts, "gains": gains, "action_scale": scale}
         self.reflection = reflect_biped(self.stance, self._image)
 
     def _prepare_twin(self, twin: Twin) -> tuple[tuple[Foot, ...], PreparedTwin]:

@@ -27,15 +27,25 @@ from realworthy.tasks.legged.locomotion import (
     require_base,
     require_legs,
 )
-from realworthy.tasks.legged.stance import Beginning, Stance, read_stance
+from realworthy.tasks.legged.stance import (
+    Beginning,
+    Stance,
+    choose_action_scale,
+    read_stance,
+)
 from realworthy.tasks.legged.terrain import (
     Terrain,
     TerrainSettings,
     Walkers,
     reflect_scan,
 )
-from realworthy.tasks.legged.walking import WalkTally
-from realworthy.tasks.prepared_twin import PreparedTwin, prepare_home, prepare_walker
+from realworthy.tasks.legged.walk_metrics import WalkTally
+from realworthy.tasks.prepared_twin import (
+    PreparedTwin,
+    describe_gains,
+    prepare_home,
+    prepare_walker,
+)
 from realworthy.tasks.randomization.randomization import Pushes, Randomization
 from realworthy.tasks.task import Input, Start, Task
 from realworthy.twins import Twin, load_twin
@@ -126,9 +136,10 @@ class QuadrupedVelocity(Task):
             Input("command.turn", -c.turn, c.turn, "rad/s"),
         )
         self.terms = self.stance.build_terms(self.inputs)
-        self.action = self.stance.build_action(
-            self.twin.role_choices.action_scale or s.action_scale, s.action_clip
-        )
+        scale = choose_action_scale(self.twin, s.action_scale)
+        self.action = self.stance.build_action(scale, s.action_clip)
+        gains = describe_gains(prepared, self.stance.commands)
+        self.parts = {**self.parts, "gains": gains, "action_scale": scale}
         self.reflection = _reflect(
             self.stance, self._image, with_scan=self.terrain is not None
         )

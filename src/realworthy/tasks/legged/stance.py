@@ -18,6 +18,7 @@ from realworthy.tasks.task import Input, Start
 from realworthy.twins import BoundTwin, Twin, bind
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
+from realworthy.twins.roles.part import CHOSEN, RobotPart
 from realworthy.twins.signal_sensors import command_names
 
 _SAME = 1e-9
@@ -66,12 +67,12 @@ class Stance:
             Linear(name="command", signals=tuple(one.name for one in inputs)),
         )
 
-    def build_action(self, scale: float, clip: float) -> ActionMap:
+    def build_action(self, scale: RobotPart[float], clip: float) -> ActionMap:
         """Targets of the joints about those of standing."""
         return ActionMap(
             commands=self.commands,
             offset=self.targets,
-            scale=(scale,) * len(self.commands),
+            scale=(scale.value or 0.0,) * len(self.commands),
             clip=clip,
         )
 
@@ -156,6 +157,13 @@ def read_stance(twin: Twin, legs: Collection[str] = ()) -> Stance:
         gyro=_find_sensor(bound, "gyro"),
         orientation=_find_sensor(bound, "orientation"),
     )
+
+
+def choose_action_scale(twin: Twin, usual: float) -> RobotPart[float]:
+    """[rad] that a joint's target moves per unit of action: as chosen, else `usual`."""
+    chosen = twin.role_choices.action_scale
+    scale, reason = (chosen, CHOSEN) if chosen else (usual, "that of this task")
+    return RobotPart(scale, reason, f"{scale:g} rad per unit of action")
 
 
 def _find_sensor(bound: BoundTwin, kind: str) -> str:

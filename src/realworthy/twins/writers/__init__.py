@@ -38,6 +38,7 @@ WRITERS: dict[str, Writer] = {
         actuators.ACTION_NOISE,
         contacts.CONTACT_FRICTION,
         contacts.RESTITUTION,
+        contacts.SOFTNESS,
         signals.SENSOR_BIAS,
         signals.SENSOR_SCALE,
         signals.SENSOR_NOISE,

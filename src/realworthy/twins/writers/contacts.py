@@ -1,4 +1,6 @@
-"""Friction and bounce of the surfaces of a body."""
+"""Friction, bounce and softness of the surfaces of a body."""
+
+from abc import abstractmethod
 
 import mujoco
 import numpy as np
@@ -19,6 +21,9 @@ from realworthy.twins.writers.writer import (
 )
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
+_MIN_SOFTNESS = 2e-3
+"""[s] below which MuJoCo keeps contacts at two time steps of 1 ms, so that nothing
+changes any more."""
 
 
 def colliding_bodies(compiled: CompiledModel) -> tuple[str, ...]:
@@ -63,27 +68,32 @@ def damping_ratio(restitution: Floats) -> Floats:
     return np.interp(restitution, bounce(zeta)[::-1], zeta[::-1])
 
 
-class RestitutionEdit(ModelEdit):
-    """Restitution as the damping ratio of the contact reference, at equal stiffness.
+class ReferenceEdit(ModelEdit):
+    """One of the two numbers of a contact's reference, the other kept.
 
-    MuJoCo has no restitution: `solref` = (time constant, damping ratio). The natural
-    frequency 1/(time constant · ratio) of the nominal is kept. Both surfaces of a
-    contact are mixed, so set `all.restitution` to change what bounces.
+    MuJoCo has neither: `solref` = (time constant, damping ratio ζ), or (−stiffness,
+    −damping), of a spring and damper with natural frequency ω = 1/(time constant · ζ).
+    Restitution is a function of ζ alone, softness is 1/ω. Both surfaces of a contact
+    are mixed, so set `all.restitution` and `all.softness` to change what touches.
     """
 
     fields = ("geom_solref",)
 
     def __init__(self, compiled: CompiledModel, body: str) -> None:
         self.geoms = _surfaces(compiled, body)
-        solref = compiled.model.geom_solref[self.geoms]
-        direct = solref[:, 0] < 0  # (−stiffness, −damping)
-        with np.errstate(invalid="ignore"):
-            root = np.sqrt(np.where(direct, -solref[:, 0], 1.0))
-            self.frequency = np.where(
-                direct, root, 1 / np.where(direct, 1.0, solref[:, 0] * solref[:, 1])
-            )
-            zeta = np.where(direct, -solref[:, 1] / (2 * root), solref[:, 1])
-        self._nominal = np.array([bounce(zeta).max()])
+        self._nominal = np.array(
+            [self.read(*read_reference(compiled.model.geom_solref[self.geoms])).max()]
+        )
+
+    @abstractmethod
+    def read(self, softness: Floats, zeta: Floats) -> Floats:
+        """The quantity of surfaces with these references."""
+
+    @abstractmethod
+    def replace(
+        self, values: Floats, softness: Floats, zeta: Floats
+    ) -> tuple[Floats, Floats]:
+        """Softness and ζ of surfaces that had these, and have these `values` now."""
 
     def nominal(self) -> Floats:
         return self._nominal
@@ -91,11 +101,45 @@ class RestitutionEdit(ModelEdit):
     def write(
         self, fields: Fields, rows: Rows, values: Floats, operation: Operation
     ) -> None:
-        restitution = combine(self._nominal, values, operation)[:, 0]
-        zeta = damping_ratio(np.clip(restitution, 0.0, 0.999))
-        for g, frequency in zip(self.geoms, self.frequency, strict=True):
-            fields["geom_solref"][rows, g, 0] = 1 / (frequency * zeta)
+        wanted = combine(self._nominal, values, operation)[:, 0]
+        for g in self.geoms:
+            written = fields["geom_solref"][rows, g]
+            softness, zeta = self.replace(wanted, *read_reference(written))
+            fields["geom_solref"][rows, g, 0] = softness / zeta
             fields["geom_solref"][rows, g, 1] = zeta
+
+
+class RestitutionEdit(ReferenceEdit):
+    """Speed after a bounce over the speed before it, at equal softness."""
+
+    def read(self, softness: Floats, zeta: Floats) -> Floats:
+        return bounce(zeta)
+
+    def replace(
+        self, values: Floats, softness: Floats, zeta: Floats
+    ) -> tuple[Floats, Floats]:
+        return softness, damping_ratio(np.clip(values, 0.0, 0.999))
+
+
+class SoftnessEdit(ReferenceEdit):
+    """1/ω, at equal restitution. Bodies at rest sink by (1 − d) g/ω², d of solimp."""
+
+    def read(self, softness: Floats, zeta: Floats) -> Floats:
+        return softness
+
+    def replace(
+        self, values: Floats, softness: Floats, zeta: Floats
+    ) -> tuple[Floats, Floats]:
+        return values, zeta
+
+
+def read_reference(solref: Floats) -> tuple[Floats, Floats]:
+    """Softness 1/ω [s] and damping ratio ζ of (…, 2) references in either form."""
+    direct = solref[..., 0] < 0
+    root = np.sqrt(np.where(direct, -solref[..., 0], 1.0))  # ω = √stiffness
+    zeta = np.where(direct, -solref[..., 1] / (2 * root), solref[..., 1])
+    softness = np.where(direct, 1 / root, solref[..., 0] * solref[..., 1])
+    return softness, zeta
 
 
 CONTACT_FRICTION = Writer(
@@ -115,4 +159,12 @@ RESTITUTION = Writer(
     edit=RestitutionEdit,
     lower=0.0,
     upper=0.999,
+)
+SOFTNESS = Writer(
+    kind="softness",
+    unit="s",
+    group=Group.CONTACT,
+    elements=colliding_bodies,
+    edit=SoftnessEdit,
+    lower=_MIN_SOFTNESS,
 )
