@@ -4,10 +4,10 @@
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
 `sensors`, `twins`, `simulators`, `realities`, `policies`, `deployment`, `gap`,
-`identification`, `diagnosis`, `tasks`, `learning`, `retargeting`, `adaptation`,
-`certification`, `reports`, `tours`, `cli`. A room imports only rooms named before it. Every command is
-one of the verbs below (docs/python.md). Names load their room when they are first used,
-so that importing Realworthy stays cheap.
+`identification`, `diagnosis`, `tasks`, `learning` and `retargeting`, `adaptation`,
+`certification`, `reports`, `tours`, `cli`. A room imports only rooms named before it.
+Every command is one of the verbs below (docs/python.md). Names load their room when
+they are first used, so that importing Realworthy stays cheap.
 """
 
 import importlib
