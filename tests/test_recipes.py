@@ -14,6 +14,7 @@ SMALL = {
     "own_driver": ["--repeats", "1"],
     "own_learner": ["--glance"],
     "own_task": ["--glance"],
+    "prompting": ["--glance"],
 }
 """Options that make a recipe short."""
 EXPECTED = {"loop": "<deployment of 1 trials: done>"}

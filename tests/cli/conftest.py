@@ -1,5 +1,7 @@
 """The command line run in this process, in an empty folder that must stay tidy."""
 
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +65,12 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return write
+
+
+def find_hints(text: str) -> list[list[str]]:
+    """Arguments of every command that a text tells to run, to the end of its line."""
+    lines = re.findall(r"\brealworthy ((?:[a-z]+ ).*?)\.?$", text, re.MULTILINE)
+    return [shlex.split(line) for line in lines]
 
 
 def list_files(folder: Path) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from realworthy.recordings import load_recording
 
-from .conftest import Run, Write, list_files, swing_csv
+from .conftest import Run, Write, find_hints, list_files, swing_csv
 
 ENTRY = {
     "position": 0.1,
@@ -149,3 +149,66 @@ def test_ctrl_c_while_writing_leaves_whole_files_only(
     found = run("convert", "a.csv", "--output", "out", "--format", form)
     assert (found.status, found.err, found.files) == (130, "Stopped.\n", ())
     assert list_files(tmp_path) == {"a.csv"}
+
+
+def lab_csv(joint_count: int = 1) -> str:
+    """Two seconds of a lab's log: degrees, milliseconds, numbered columns."""
+    time = np.arange(200) / 100
+    columns = {"stamp_ms": 1000 * time}
+    for k in range(joint_count):
+        columns[f"q_{k}"] = np.degrees(1.5 * np.sin(2 * time))
+        columns[f"dq_{k}"] = np.degrees(3 * np.cos(2 * time))
+        columns[f"tau_{k}"] = np.cos(time)
+    rows = np.stack(list(columns.values()), axis=1)
+    lines = [",".join(f"{x:.6f}" for x in row) for row in rows]
+    return "\n".join([",".join(columns), *lines]) + "\n"
+
+
+def test_a_proposed_mapping_converts_and_is_written(
+    run: Run, write: Write, tmp_path: Path
+):
+    write("run.csv", lab_csv())
+    found = run("convert", "run.csv", "--map", "pendulum", "--output", "out")
+    assert found.status == 0
+    assert found.files == ("out", "out/mapping.yaml", "out/run.csv", "out/run.yaml")
+    recording = load_recording(tmp_path / "out" / "run.csv")
+    assert recording.joints == ("joint",)
+    np.testing.assert_allclose(
+        recording.signals["joint.position"], 1.5 * np.sin(2 * recording.time), atol=1e-6
+    )
+    again = run("convert", "run.csv", "--sidecar", "out/mapping.yaml", "--output", "b")
+    assert again.status == 0
+    written = load_recording(tmp_path / "b" / "run.csv")
+    assert written.sha256() == recording.sha256()
+
+
+def test_every_command_that_a_proposal_prints_works(run: Run, write: Write):
+    write("logs/run.csv", lab_csv())
+    shown = run("show", "logs/run.csv", "--twin", "pendulum")
+    assert shown.status == 0
+    assert "No column of logs/run.csv has the name of a joint" in shown.out
+    (hint,) = find_hints(shown.out)
+    converted = run(*hint)
+    assert converted.status == 0, converted.err
+    edit, measure = find_hints(converted.out)
+    assert run(*edit).status == 0
+    assert run(*measure).status == 0
+
+
+def test_a_proposal_and_a_sidecar_exclude_each_other(run: Run, write: Write):
+    write("run.csv", lab_csv())
+    write("s.yaml", "command_kind: torque\n")
+    found = run(
+        "convert",
+        "run.csv",
+        "--map",
+        "pendulum",
+        "--sidecar",
+        "s.yaml",
+        "--output",
+        "o",
+    )
+    found.check_mistake(
+        "RealworthyError: --map proposes what --sidecar says already.\n"
+        "  Give one of the two.\n"
+    )

@@ -225,7 +225,7 @@ def test_no_setting_of_a_learner_hides_an_option():
         (
             ("--learner", "ars", "--horizon", "3"),
             "RealworthyError: --horizon is a setting of learner 'ppo', 'sapg', "
-            "'fastsac', 'fasttd3' and 'fpo', not of 'ars'.\n"
+            "'fastsac', 'fasttd3', 'fpo' and 'fb', not of 'ars'.\n"
             "  Its settings: realworthy show learners ars\n",
         ),
         (
@@ -433,7 +433,7 @@ def test_several_seeds_have_no_page(run: Run):
     )
     told.check_mistake(
         "RealworthyError: --report is the page of one run, and --seeds 3 makes 3.\n"
-        "  Leave --report or --seeds out; --json tells of all runs.\n"
+        "  Leave --report or --seeds out; --json covers all runs.\n"
     )
 
 

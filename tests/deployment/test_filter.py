@@ -251,6 +251,22 @@ def test_a_robot_that_rests_outside_its_range_can_be_led_back():
     assert widened.command == pytest.approx([1.16])
 
 
+def test_a_drive_that_rests_at_an_end_may_be_told_to_stay_there():
+    drives = make("position", 2, rest=np.array([-1.0, np.nan]))
+    gate = CommandFilter(drives, 0.02)
+    gate.reset(np.array([-1.0, -0.95]))
+    moving_out = np.array([-0.05, 0.0])
+    found = gate.apply(np.array([-1.0, -0.98]), np.array([-1.0, -0.95]), moving_out)
+    assert found.command is not None
+    np.testing.assert_allclose(found.command, [-1.0, -0.95])
+    assert found.acted == ("position",)  # for the other drive, which does not rest
+    alone = make("position", 1, rest=np.array([-1.0]))
+    gate = CommandFilter(alone, 0.02)
+    gate.reset(np.array([-1.0]))
+    found = gate.apply(np.array([-1.0]), np.array([-1.0]), np.array([-0.05]))
+    assert found.acted == ()
+
+
 def test_a_filter_that_does_not_know_where_the_robot_is_sends_nothing():
     found = CommandFilter(make(), PERIOD).apply(*(np.zeros(1),) * 3)
     assert found.command is None

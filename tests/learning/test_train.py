@@ -17,6 +17,7 @@ from realworthy.artefacts.text import dump_yaml, parse_yaml
 from realworthy.errors import RealworthyError, Unwritable
 from realworthy.learning import LEARNERS, growth, practice
 from realworthy.learning.ars import ArsSettings
+from realworthy.learning.fb import FbSettings
 from realworthy.learning.fpo import FpoSettings
 from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.off_policy import OffPolicySettings
@@ -355,6 +356,10 @@ def shorten(name: str) -> LearnerSettings:
         learner.support, learner.warm_up = (-60.0, 5.0), 8
         learner.actor_widths = learner.critic_widths = (16,)
         learner.batch = 64
+    elif isinstance(learner, FbSettings):
+        learner.actor_widths = learner.forward_widths = (16,)
+        learner.backward_widths, learner.batch, learner.warm_up = (16,), 32, 8
+        learner.latent_width = 8
     elif isinstance(learner, SapgSettings | FpoSettings):
         learner.horizon, learner.actor_widths, learner.critic_widths = 8, (16,), (16,)
         if isinstance(learner, SapgSettings):
@@ -378,7 +383,9 @@ def list_tensors(tree: object, path: str = "") -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize("name", ["ars", "es", "fastsac", "fasttd3", "fpo", "sapg"])
+@pytest.mark.parametrize(
+    "name", ["ars", "es", "fastsac", "fasttd3", "fb", "fpo", "sapg"]
+)
 def test_every_learner_is_kept_resumed_and_exported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
@@ -386,7 +393,7 @@ def test_every_learner_is_kept_resumed_and_exported(
     monkeypatch.setattr(practice, "_KEEP", 0.0)
     learner = shorten(name)
     steps = 3 * 2 * WORLDS * 250
-    if isinstance(learner, OffPolicySettings):
+    if isinstance(learner, OffPolicySettings | FbSettings):
         steps = (3 * learner.horizon + learner.warm_up) * WORLDS
     elif isinstance(learner, SapgSettings | FpoSettings):
         steps = 3 * learner.horizon * WORLDS

@@ -96,12 +96,13 @@ def test_a_table_without_a_clock_is_refused():
     assert str(caught.value) == (
         "'run.csv' has no column 'time'.\n"
         "  Name the clock in seconds 'time', or say in the sidecar, run.yaml beside "
-        "it: mapping: {time: {source: t}}"
+        "it: mapping: {time: {source: t}}. To have a whole mapping proposed: "
+        "realworthy convert run.csv --map TWIN --output recordings"
     )
 
 
 def test_a_clock_whose_name_tells_its_unit_is_offered_in_seconds():
-    with pytest.raises(BadRecording, match=r"\{source: stamp_us, scale: 1.0e-06\}"):
+    with pytest.raises(BadRecording, match=r"\{source: stamp_us, unit: us\}"):
         build({"stamp_us": [0, 1], "a.position": [1, 2]})
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from realworthy.identification.networks import ResidualAddition
     from realworthy.recordings import Recording
     from realworthy.twins import Twin
+    from realworthy.twins.export import ModelExport
 
 SearchName = Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 
@@ -61,6 +62,13 @@ class Calibrate:
     residual: Flag = False
     """Also learn the force that the twin still lacks, as X.residual.yaml beside the
     twin; kept only if it predicts held-out recordings better."""
+    export: Annotated[
+        Path | None,
+        Role.WRITTEN,
+        tyro.conf.arg(metavar="FILE.xml", help_behavior_hint=""),
+    ] = None
+    """Also write the calibrated model as MJCF (.xml), or into its .urdf, for other
+    programs."""
     require_identified: Flag = False
     """Exit with status 1 unless every fitted number is identified."""
     base: BaseName = ""
@@ -89,6 +97,7 @@ class Calibrate:
         from realworthy.identification.networks import add_residual, check_enough
         from realworthy.identification.solver.methods import check_budget, find_method
         from realworthy.twins import load_twin, save_twin
+        from realworthy.twins.export import check_export, export_model
 
         check_budget(find_method(self.method), self.evaluations)
         for path in (*self.recordings, *self.heldout):
@@ -103,6 +112,8 @@ class Calibrate:
         with json_file(self.json, overwrite=self.overwrite) as save:
             with waiting("Reading"):
                 twin = load_twin(self.twin, base=self.base)
+                if self.export is not None:
+                    check_export(twin, self.export, overwrite=self.overwrite)
                 recordings = self._load(self.recordings)
                 heldout = self._load(self.heldout) if self.heldout else None
             if self.residual:
@@ -122,23 +133,33 @@ class Calibrate:
                     progress=progress,
                 )
             is_kept = found.outcome.is_kept
-            learned = None
+            learned, exported = None, None
             if is_kept and self.residual:
                 with waiting("Learning what the twin lacks"):
                     learned = add_residual(found)
             if is_kept:
-                twin = self._with_residual(found.twin, learned)
-                save_twin(twin, self.output, overwrite=self.overwrite)
+                calibrated = self._with_residual(found.twin, learned)
+                save_twin(calibrated, self.output, overwrite=self.overwrite)
+                if self.export is not None:
+                    exported = export_model(
+                        calibrated,
+                        self.export,
+                        before=twin,
+                        overwrite=self.overwrite,
+                    )
             if self.report is not None:
                 from realworthy.reports.calibration import write_calibration
 
                 write_calibration(found, self.report, overwrite=self.overwrite)
             tree = to_tree(found, self.output if is_kept else None)
-            save(tree | {"residual": to_residual_tree(learned)})
+            tree |= {"residual": to_residual_tree(learned)}
+            save(tree | {"export": to_export_tree(exported)})
             kept.unlink(missing_ok=True)
         print_calibration(found, self.output if is_kept else None)
         if learned is not None:
             emit_note(f"Residual: {learned.to_words()}", style="")
+        if exported is not None:
+            print_export(exported)
         if self.require_identified and (unsure := list_unsure(found)):
             emit_unsure(unsure)
             return 1
@@ -293,6 +314,27 @@ def to_residual_tree(learned: "ResidualAddition | None") -> object:
         "with": compared.with_residual,
         "starts": compared.start_count,
     }
+
+
+def to_export_tree(exported: "ModelExport | None") -> object:
+    """The file, what changed in it and what it cannot hold; null if none was asked."""
+    if exported is None:
+        return None
+    return {
+        "path": str(exported.path),
+        "changed": exported.changed,
+        "left_out": exported.left_out,
+    }
+
+
+def print_export(exported: "ModelExport") -> None:
+    """The file and what it cannot hold."""
+    from realworthy.cli.printing import counted, emit_note
+
+    numbers = counted(len(exported.changed), "number")
+    emit_note(f"{exported.path} has {numbers} changed, each with a comment.", style="")
+    for words in exported.left_out:
+        emit_note(f"Not in {exported.path.name}: {words}.", style="yellow")
 
 
 def print_calibration(found: "Calibration", path: Path | None) -> None:

@@ -33,7 +33,7 @@ class Deploy:
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
-    """A .onnx file with its contract inside, or beside it."""
+    """A .onnx file with its contract inside, or beside it; or a .planner.yaml."""
     robot: Annotated[
         str, Role.READ, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
     ]
@@ -138,14 +138,14 @@ class Deploy:
         """Joints that adapt, with their inertias by the twin; None: no joint does."""
         from realworthy.deployment import AdaptiveSettings
         from realworthy.errors import RealworthyError, UnknownName
-        from realworthy.identification.excitation.limits import stand
+        from realworthy.identification.excitation.twin_limits import stand
         from realworthy.simulators.inverse_dynamics import find_joint_inertia
         from realworthy.twins import load_twin
 
         if not self.adaptive:
             if self.twin:
                 raise RealworthyError(
-                    "--twin says which inertias adaptive joints begin with, and no "
+                    "--twin gives the initial inertias of adaptive joints, and no "
                     "joint is adaptive.",
                     hint="Name joints with --adaptive, or leave --twin out.",
                 )

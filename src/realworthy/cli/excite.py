@@ -40,7 +40,7 @@ class Excite:
     ] = ()
     """Wanted standard deviations; a tenth of each parameter's size by default."""
     joints: Names = ()
-    """Joints that move; all driven ones by default."""
+    """Joints that move; by default the driven ones that have room around home."""
     criterion: Literal["d", "a", "e"] = "d"
     """What to make small: all sd by ratio, their squares' sum, or the worst."""
     speed: AnyNumber = None
@@ -131,6 +131,7 @@ def to_tree(found: "Excitation", path: Path) -> dict[str, object]:
             for j, joint in enumerate(limits.joints)
         },
         "clearance": found.clearance,
+        "left_out": dict(found.subject.left_out),
         "checked_draws": found.check_count,
         "design_seconds": found.seconds,
     }
@@ -202,6 +203,8 @@ def print_excitation(found: "Excitation", path: Path) -> None:
             for f in found.forecasts
         ],
     )
+    for joint, why in found.subject.left_out.items():
+        emit_note(f"Left out, {joint} stays at home: {why}.", "yellow")
     if found.subject.hangs:
         emit_note("The robot must hang: its base is taken to stand still.", "yellow")
     emit_note("Look at the peaks before a robot plays this.", style="")

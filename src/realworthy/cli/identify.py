@@ -46,7 +46,7 @@ class Identify:
     ] = ()
     """Wanted standard deviations; a tenth of each parameter's size by default."""
     joints: Names = ()
-    """Joints that move; all driven ones by default."""
+    """Joints that move; by default the driven ones that have room around home."""
     rounds: int = 4
     """Motions at most."""
     seconds: float = 20.0
@@ -82,7 +82,7 @@ class Identify:
             LimitSettings,
             identify,
         )
-        from realworthy.identification.excitation.subject import find_subject
+        from realworthy.identification.excitation.design_task import find_subject
         from realworthy.robots.address import open_robot, parse_address
         from realworthy.twins import load_twin
         from realworthy.twins.files import SUFFIX

@@ -55,9 +55,9 @@ class Train:
     learner: Annotated[
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
     ] = None
-    """Who learns: ppo (default), sapg, fastsac, fasttd3, fpo, ars, es; realworthy show
-    learners. Or a class of your own: my_file.py:MyLearner. Its settings are options as
-    well: with --learner NAME, --help lists them."""
+    """Who learns: ppo (default), sapg, fastsac, fasttd3, fpo, fb, ars, es; realworthy
+    show learners. Or a class of your own: my_file.py:MyLearner. Its settings are
+    options as well: with --learner NAME, --help lists them."""
     start_from: Annotated[
         str, Role.READ, tyro.conf.arg(name="from", metavar="RUN", help_behavior_hint="")
     ] = ""
@@ -182,7 +182,7 @@ class Train:
             raise RealworthyError(
                 f"--report is the page of one run, and --seeds {self.seeds} makes "
                 f"{self.seeds}.",
-                hint="Leave --report or --seeds out; --json tells of all runs.",
+                hint="Leave --report or --seeds out; --json covers all runs.",
             )
 
     def _train(self) -> "list[Training]":
@@ -289,7 +289,7 @@ class Train:
                 kept = "none" if old == "" else old
                 raise RealworthyError(
                     f"{option} {value} was asked for, but the run in '{self.output}' "
-                    f"has {kept}, and goes on as it was.",
+                    f"has {kept}; a resumed run keeps its settings.",
                     hint=f"Leave {option} out, or begin another run.",
                 )
 

@@ -1,6 +1,6 @@
 """Everything that bounds a command, per number of it, in the robot's own order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,6 +48,9 @@ class Drives:
     """Gains of a position drive [N·m/rad, N·m·s/rad]; 0 where nobody knows."""
     kinds: tuple[CommandKind, ...] = ()
     """Of each command, where they differ."""
+    rest: Floats | float = np.nan
+    """Where a position drive rests that nothing moves, such as a gripper's at the end
+    of its range; NaN where nobody says."""
     is_position: NDArray[np.bool_] = field(init=False)
     """Which commands are positions."""
     is_driven: NDArray[np.bool_] = field(init=False)
@@ -109,10 +112,15 @@ def make_drives(
     kp: Mapping[str, float] | None = None,
     kd: Mapping[str, float] | None = None,
     kind: CommandKind | None = None,
+    driven: Mapping[str, str] | None = None,
+    rest: Mapping[str, float] | None = None,
+    resting: Collection[str] = (),
 ) -> Drives:
     """The drives of a robot with some limits and gains by joint; no limit where none.
 
-    A command `knee.command` drives the joint `knee`.
+    A command `knee.command` drives the joint `knee`; `driven` names the joints of
+    others. `rest` is by command; of commands that are `resting`, which nothing moves,
+    the joint need not be known.
     """
     kind = kind or info.command_kind
     if kind is None:
@@ -120,16 +128,23 @@ def make_drives(
             f"Robot '{info.name}' takes commands of several kinds.",
             hint="Guards need one kind: position, velocity, torque or voltage.",
         )
-    names = tuple(find_joint(signal, info.joints) for signal in info.commands)
-    if kind == "position" and "" in names:
-        unknown = info.commands[names.index("")]
+    names = tuple(
+        (driven or {}).get(signal) or find_joint(signal, info.joints)
+        for signal in info.commands
+    )
+    for signal, name in zip(info.commands, names, strict=True):
+        if name in info.joints or signal in resting or kind != "position":
+            continue
         raise RealworthyError(
-            f"Robot '{info.name}' has no joint that '{unknown}' names; guards must "
-            "know where a drive of positions is.",
-            hint=f"Name commands like their joints: {info.joints[0]}.command.",
+            f"Robot '{info.name}' has no joint '{name or signal.partition('.')[0]}', "
+            f"which '{signal}' drives; guards must know where a drive of positions is.",
+            hint="Say it in the policy's contract, under drives, such as "
+            f"{signal}: {info.joints[0]}.",
         )
     kinds = (kind,) * len(names)
-    return assign_drives(info, names, kinds, limits, kp=kp or {}, kd=kd or {})
+    return assign_drives(
+        info, names, kinds, limits, kp=kp or {}, kd=kd or {}, rest=rest
+    )
 
 
 def assign_drives(
@@ -140,6 +155,7 @@ def assign_drives(
     *,
     kp: Mapping[str, float],
     kd: Mapping[str, float],
+    rest: Mapping[str, float] | None = None,
 ) -> Drives:
     """Drives of commands of given kinds, each of a joint by name; empty: of none known.
 
@@ -172,6 +188,7 @@ def assign_drives(
         torque=pick("torque", np.inf),
         kp=np.array([kp.get(name, 0.0) for name in joints]),
         kd=np.array([kd.get(name, 0.0) for name in joints]),
+        rest=np.array([(rest or {}).get(name, np.nan) for name in info.commands]),
     )
 
 
@@ -186,9 +203,19 @@ def build_drives(
 ) -> Drives:
     """What bounds commands: the contract's limits, within what the robot takes."""
     limits = find_limits(contract, speed=speed)
-    kp = {name: gains.kp for name, gains in contract.gains.items()}
-    kd = {name: gains.kd for name, gains in contract.gains.items()}
-    return make_drives(info, limits, kp=kp, kd=kd, kind=contract.command_kind)
+    joints = {o: contract.drives.get(f"{o}.command", o) for o in contract.gains}
+    kp = {joints[owner]: gains.kp for owner, gains in contract.gains.items()}
+    kd = {joints[owner]: gains.kd for owner, gains in contract.gains.items()}
+    return make_drives(
+        info,
+        limits,
+        kp=kp,
+        kd=kd,
+        kind=contract.command_kind,
+        driven=contract.drives,
+        rest=contract.rest_commands,
+        resting=contract.resting,
+    )
 
 
 def find_limits(contract: Contract, *, speed: float | None = None) -> Limits:

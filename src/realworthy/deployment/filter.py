@@ -198,8 +198,12 @@ class CommandFilter:
         lean = np.where(soft, drives.kd * dq / gain, 0.0)  # kd q̇ / kp
         low, high = self._soft(widen)
         margin = _stopping_distance(dq, drives.acceleration)
+        at_low, at_high = drives.rest < low, drives.rest > high
         low = np.where(dq < 0, low + margin, low)
         high = np.where(dq > 0, high - margin, high)
+        # a drive that rests at an end of its range may be told to stay there
+        low = np.where(at_low, drives.rest, low)
+        high = np.where(at_high, drives.rest, high)
         return {
             # |y − y_last| ≤ κ v_max dt
             "rate": (self._last - step, self._last + step),

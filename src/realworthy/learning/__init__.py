@@ -16,6 +16,7 @@ from realworthy.learning.catalogue import LEARNERS
 from realworthy.learning.es import Es, es_gradient
 from realworthy.learning.fast_sac import FastSac
 from realworthy.learning.fast_td3 import FastTd3
+from realworthy.learning.fb import Fb
 from realworthy.learning.fpo import Fpo
 from realworthy.learning.learner import Learner
 from realworthy.learning.ppo import Ppo
@@ -27,6 +28,7 @@ __all__ = [
     "Es",
     "FastSac",
     "FastTd3",
+    "Fb",
     "Fpo",
     "Learner",
     "Ppo",

@@ -7,6 +7,7 @@ from realworthy.learning.ars import Ars
 from realworthy.learning.es import Es
 from realworthy.learning.fast_sac import FastSac
 from realworthy.learning.fast_td3 import FastTd3
+from realworthy.learning.fb import Fb
 from realworthy.learning.fpo import Fpo
 from realworthy.learning.learner import Learner, LearnerSettings
 from realworthy.learning.learner_files import find_name, load_learner
@@ -20,6 +21,7 @@ LEARNERS: dict[str, type[Learner]] = {
     "fastsac": FastSac,
     "fasttd3": FastTd3,
     "fpo": Fpo,
+    "fb": Fb,
     "ars": Ars,
     "es": Es,
 }

@@ -18,6 +18,7 @@ from realworthy.recordings.sidecar import (
     overlay,
     sidecar_path,
 )
+from realworthy.recordings.signals import Table
 from realworthy.recordings.suspicions import check_units as raise_on_wrong_units
 
 MAX_GUESSED_FILES = 2000
@@ -114,6 +115,17 @@ def _load(
         for recording in recordings:
             raise_on_wrong_units(recording)
     return recordings
+
+
+def read_tables(paths: Iterable[Path | str]) -> dict[Path, Table]:
+    """Columns as the files hold them, before any mapping; of folders each file."""
+    tables: dict[Path, Table] = {}
+    for path in paths:
+        for file in _list_files(Path(path), None):
+            form = find_format(file)
+            artefacts.check_readable(file)
+            tables[file], _ = form.read(file)
+    return tables
 
 
 def find_importer(name: str) -> Importer:

@@ -1,6 +1,6 @@
 """Columns of a file into signals, as the sidecar's `mapping` says.
 
-    signal(t) = sign · scale · source(t + delay) + offset
+    signal(t) = sign · scale · unit · source(t + delay) + offset
 
 `delay` says how late the column is, so the signal is the column moved earlier by it:
 measurements on the line between rows, commands held. Rows for which a delayed column
@@ -10,6 +10,7 @@ signal takes its name.
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,10 +19,15 @@ import numpy as np
 
 from realworthy.errors import BadRecording, UnknownName
 from realworthy.recordings.checks import check_finite, check_lengths, check_time
+from realworthy.recordings.column_units import compute_factor
+from realworthy.recordings.patterns import expand_patterns
 from realworthy.recordings.recording import Recording
 from realworthy.recordings.resample import hold, interpolate
 from realworthy.recordings.sidecar import Sidecar, SignalSource, sidecar_path
 from realworthy.recordings.signals import Table, Values, is_held
+
+CLOCKS = ("ms", "us", "ns")
+"""Units that a clock's name may end in."""
 
 
 def build_recording(
@@ -34,16 +40,17 @@ def build_recording(
     """
     sidecar = Sidecar() if sidecar is None else sidecar
     owner = f"'{source.name}'" if source else "the table"
-    signals = apply_mapping(table, sidecar.mapping, owner=owner)
+    mapping = expand_patterns(sidecar, table, owner=owner)
+    signals = apply_mapping(table, mapping, owner=owner)
     if "time" not in signals:
         raise BadRecording(
             f"{owner} has no column 'time'.",
             hint=_ask_for_clock(table, source),
         )
     if sidecar.mapping:
-        applied = msgspec.to_builtins(sidecar.mapping)
+        applied = msgspec.to_builtins(mapping)
         notes = {**sidecar.notes, "applied_mapping": applied}
-        sidecar = msgspec.structs.replace(sidecar, mapping={}, notes=notes)
+        sidecar = msgspec.structs.replace(sidecar, mapping={}, joints=(), notes=notes)
     time = signals.pop("time")
     return Recording(time, signals, sidecar, source)
 
@@ -52,12 +59,13 @@ def _ask_for_clock(table: Table, source: Path | None) -> str:
     """The line to write, where to write it, and the unit that a column's name tells."""
     column = next(iter(table), "stamp")
     unit = re.split(r"[^a-z]", column.lower())[-1]
-    scale = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}.get(unit)
-    clock = f"source: {column}" + (f", scale: {scale:.1e}" if scale else "")
+    clock = f"source: {column}" + (f", unit: {unit}" if unit in CLOCKS else "")
     beside = f", {sidecar_path(source).name} beside it" if source else ""
     return (
         f"Name the clock in seconds 'time', or say in the sidecar{beside}: "
-        f"mapping: {{time: {{{clock}}}}}"
+        f"mapping: {{time: {{{clock}}}}}. To have a whole mapping proposed: "
+        f"realworthy convert {shlex.quote(str(source or 'FILE'))} --map TWIN --output "
+        "recordings"
     )
 
 
@@ -88,7 +96,15 @@ def apply_mapping(
 
 
 def _scale(values: Values, name: str, entry: SignalSource) -> Values:
-    scaled = entry.sign * entry.scale * values + entry.offset
+    factor = entry.sign * entry.scale
+    if entry.unit is not None:
+        factor *= compute_factor(name, entry.unit, entry.constant)
+    elif entry.constant is not None:
+        raise BadRecording(
+            f"The mapping of '{name}' has a constant and no unit.",
+            hint="Say unit: A or mA.",
+        )
+    scaled = factor * values + entry.offset
     if name == "time":  # a late clock: what it stamps t happened at t - delay
         return scaled - entry.delay
     return scaled

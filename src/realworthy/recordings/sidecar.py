@@ -23,13 +23,18 @@ CommandKind = Literal["position", "velocity", "torque", "voltage"]
 class SignalSource(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """How one signal is made: sign · scale · source(time + delay) + offset."""
+    """How one signal is made: sign · scale · unit · source(time + delay) + offset."""
 
     source: str | None = None
-    """Column to read; the signal's own name when not given."""
+    """Column to read; the signal's own name when not given. In an entry for many
+    signals, `*` or `{i}` stands for a joint (`patterns.py`)."""
+    unit: str | None = None
+    """What the column is in, such as deg, rpm, ms, ticks/4096 or mA; SI by default."""
+    constant: Positive | None = None
+    """[N·m/A] of the motor at its joint, which makes a torque of a current."""
     sign: Literal[1, -1] = 1
     scale: Finite = 1.0
-    """Factor to SI units: 0.017453292519943295 turns degrees into radians."""
+    """A further factor: of a gear, or to SI units where no `unit` names them."""
     offset: Finite = 0.0
     """Added last, in SI units."""
     delay: Finite = 0.0
@@ -86,6 +91,8 @@ class Sidecar(
     noise: SignalNoise = SignalNoise()
     velocity_filter_hz: Positive | None = None
     """Cut-off of the drive's velocity filter [Hz]."""
+    joints: tuple[str, ...] = ()
+    """In the order of the columns, for entries of the mapping that count by `{i}`."""
     repeat_group: str | None = None
     """Recordings with the same text here repeat one experiment."""
     mapping: dict[str, SignalSource] = {}
@@ -119,6 +126,13 @@ def sidecar_path(path: Path) -> Path:
 def load_sidecar(path: Path | str) -> Sidecar:
     """The sidecar in a YAML file."""
     return artefacts.load(path, Sidecar, schema=SCHEMA)
+
+
+def save_sidecar(
+    sidecar: Sidecar, path: Path | str, *, overwrite: bool = False
+) -> None:
+    """Writes a sidecar as YAML, whole or not at all."""
+    artefacts.save(path, sidecar, overwrite=overwrite)
 
 
 def to_json(sidecar: Sidecar) -> str:

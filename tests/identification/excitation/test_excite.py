@@ -14,13 +14,13 @@ from realworthy.identification.excitation import (
     find_limits,
 )
 from realworthy.identification.excitation.design import Designer
+from realworthy.identification.excitation.design_task import find_subject
 from realworthy.identification.excitation.excite import finish
-from realworthy.identification.excitation.subject import find_subject
 from realworthy.recordings.motion import Motion, Reference
 from realworthy.simulators import MujocoCpu
 from realworthy.simulators.clearance import Clearance
 from realworthy.simulators.motion_plan import plan_motion
-from realworthy.twins import Twin, bind, load_twin
+from realworthy.twins import Twin, bind, load_twin, parse_twin
 from realworthy.twins.layout import Layout
 from realworthy.twins.structure import set_timestep
 
@@ -224,3 +224,40 @@ def test_an_arm_is_told_better_than_by_chance_and_by_a_chirp():
     assert np.median(ratios) > 1.5
     assert ratios.min() > 1.0
     assert chirp > 1.5 * max(designs)
+
+
+FINGER = """
+<mujoco>
+  <option timestep="0.004" gravity="0 0 0"/>
+  <worldbody>
+    <body name="link">
+      <joint name="elbow" axis="0 1 0" range="-1 1" limited="true" armature="0.02"/>
+      <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.3" mass="0.5"/>
+      <body name="finger" pos="0 0 -0.3">
+        <joint name="finger" type="slide" axis="1 0 0" range="0 0.03" limited="true"
+          armature="0.02"/>
+        <geom type="box" size="0.01 0.01 0.01" mass="0.02"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <position name="elbow" joint="elbow" kp="20" kv="1" ctrlrange="-1 1"/>
+    <position name="finger" joint="finger" kp="50" kv="2" ctrlrange="0 0.03"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_a_finger_at_the_end_of_its_range_stays_at_home_and_is_named():
+    twin = parse_twin(FINGER, name="fingered")
+    found = excite(twin, settings=quick(generations=1))
+    assert found.motion.joints == ("elbow",)
+    assert set(found.subject.left_out) == {"finger"}
+    assert "at an end of its range, 0 to 0.03" in found.subject.left_out["finger"]
+    assert np.ptp(found.motion.position) > 0.01
+
+
+def test_nothing_with_room_to_move_is_refused():
+    text = FINGER.replace('range="-1 1" limited', 'range="0 1" limited')
+    with pytest.raises(RealworthyError, match="No joint of twin 'stiff' has room"):
+        excite(parse_twin(text, name="stiff"), settings=quick(generations=1))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from realworthy.artefacts import check_free
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.design import Designer
+from realworthy.identification.excitation.design_task import (
+    ExcitationSettings,
+    ExcitationSubject,
+    find_subject,
+)
 from realworthy.identification.excitation.information import Forecast, forecast
-from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.identification.excitation.motion_family import find_excess, hold_back
 from realworthy.identification.excitation.rehearsal import (
     Peaks,
     Rehearsal,
     RehearsalStage,
 )
-from realworthy.identification.excitation.subject import (
-    ExcitationSettings,
-    ExcitationSubject,
-    find_subject,
-)
+from realworthy.identification.excitation.twin_limits import LimitSettings
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.problem import Problem
 from realworthy.parameters import ParameterSpace
@@ -37,6 +37,8 @@ _TRIES = 60
 """Times that a motion is made smaller until all limits hold."""
 _UNSEEN = 1.05
 """Room within limits that is kept for draws of e that were not rehearsed."""
+_STILL_S = 1.0
+"""[s] at home in which servos sag to where they stay."""
 _CLEARANCE_RATIO = 1.1
 """By what a joint that brings parts too close goes too far."""
 
@@ -114,6 +116,8 @@ def excite(
     )
     settings = settings or ExcitationSettings()
     began = time.perf_counter()
+    if joints is None:
+        subject = _leave_out_restless(subject, settings, parameters, limits, sd)
     designer = Designer(subject, settings, known=known)
     shape = designer.search(progress)
     reference = designer.build(shape, settings.seconds)
@@ -121,6 +125,44 @@ def excite(
     if output is not None:
         save_motion(found.motion, output, overwrite=overwrite)
     return found
+
+
+def _leave_out_restless(
+    subject: ExcitationSubject,
+    settings: ExcitationSettings,
+    parameters: ParameterSpace | Sequence[str] | None,
+    limits: LimitSettings | None,
+    sd: Mapping[str, float] | None,
+) -> ExcitationSubject:
+    """Without joints that pass a limit while the robot is only told to stay at home."""
+    stage = RehearsalStage(
+        subject.twin, subject.space, subject.joints, rate=subject.rate
+    )
+    e = subject.sample_widely(settings.check_count, seed=settings.seed + 1)
+    still = np.tile(subject.home, (1 + round(_STILL_S * subject.rate), 1))
+    time = np.arange(len(still)) / subject.rate
+    rest = Reference(time, subject.joints, still, 0 * still, 0 * still)
+    excess = find_excess(
+        stage.rehearse([rest] * len(e), e), subject.limits, subject.home
+    )
+    beyond = excess.max(axis=0) * _UNSEEN > 1
+    if not beyond.any() or beyond.all():
+        return subject
+    kept = [j for j, out in zip(subject.joints, beyond, strict=True) if not out]
+    why = "it passes a limit by itself, while the robot is told to stay at home"
+    left_out = {
+        **subject.left_out,
+        **{j: why for j in subject.joints if j not in kept},
+    }
+    again = find_subject(
+        subject.twin,
+        parameters,
+        sd=sd,
+        joints=kept,
+        limits=limits,
+        rate=subject.rate,
+    )
+    return replace(again, left_out=left_out, hangs=subject.hangs)
 
 
 def finish(

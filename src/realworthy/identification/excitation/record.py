@@ -9,7 +9,7 @@ from realworthy.deployment.drives import Drives, assign_drives
 from realworthy.deployment.follow import Followed, follow
 from realworthy.deployment.trial_files import check_recording_free
 from realworthy.errors import RealworthyError
-from realworthy.identification.excitation.limits import find_limits, stand
+from realworthy.identification.excitation.twin_limits import find_limits, stand
 from realworthy.realities.stand_in import find_twin
 from realworthy.recordings import Sidecar
 from realworthy.recordings.motion import Motion, Reference, load_motion
@@ -103,6 +103,13 @@ def describe_drives(bound: BoundTwin, info: RobotInfo, limits: Limits) -> Drives
         replace(limits, acceleration=braking),
         kp={joint: kp for joint, (kp, _) in known.items()},
         kd={joint: kd for joint, (_, kd) in known.items()},
+        rest={
+            line.signal: float(value)
+            for line, value in zip(
+                lines, bound.compiled.own["own.initial_ctrl"], strict=True
+            )
+            if line.kind == "position"
+        },
     )
 
 

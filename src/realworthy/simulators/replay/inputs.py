@@ -1,5 +1,6 @@
 """Which signals of a recording drive a twin, and how its encoders read both."""
 
+import shlex
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,13 +61,16 @@ def check_joints(bound: BoundTwin, recording: Recording) -> None:
     joints = Layout(bound).joints
     if any(joint in joints for joint in recording.joints):
         return
+    source = shlex.quote(str(recording.source or "FILE"))
+    reference = shlex.quote(bound.twin.reference or "TWIN")
     raise BadRecording(
         f"{recording.owner} and twin '{bound.twin.name}' have no joint in common.",
         hint=f"Recorded: {', '.join(recording.joints) or 'none'}. The twin has: "
         f"{', '.join(joints) or 'none'}. Name them alike in the sidecar, "
         f"such as mapping: {{{next(iter(joints), 'joint')}.position: "
         f"{{source: {next(iter(recording.signals), 'q1')}}}}}; foreign files may "
-        "need --importer.",
+        "need --importer. To have a mapping proposed: "
+        f"realworthy convert {source} --map {reference} --output recordings",
     )
 
 

@@ -4,14 +4,14 @@ What an excitation is about: a twin, the numbers wanted, and where it may move.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.information import Criterion
-from realworthy.identification.excitation.limits import (
+from realworthy.identification.excitation.twin_limits import (
     LimitSettings,
     check_joints,
     find_home,
@@ -75,6 +75,9 @@ _KINDS = ("armature", "damping", "coulomb_friction", "kp", "resistance")
 _GAINS = ("kp", "kd", "torque_constant", "gear")
 _WIDE_DRAWS, _RARE_SHARE = 1024, 0.005
 """Draws by which the ends of a belief are found, and the share beyond each end."""
+_MIN_ROOM = 0.05
+"""Share of its range between a joint's home and the nearer end: what a design keeps
+free there (`LimitSettings.position_margin`), so that less leaves nothing."""
 _TOLERANCE = 0.1
 """Share of a number's size that its sd may have where nobody says otherwise."""
 
@@ -98,6 +101,8 @@ class ExcitationSubject:
     """[Hz] of commands."""
     hangs: bool
     """Whether a floating base is held still."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Driven joint → why it stays at home, where nobody named the joints."""
 
     @property
     def timestep(self) -> float:
@@ -155,6 +160,14 @@ def find_subject(
     floats, twin = twin.base is not None, stand(twin)
     layout = Layout(bind(twin))
     moved = check_joints(twin, layout, joints)
+    left_out = {} if joints is not None else _find_cramped(twin, layout, moved)
+    moved = tuple(joint for joint in moved if joint not in left_out)
+    if not moved:
+        raise RealworthyError(
+            f"No joint of {twin.owner} has room to move: "
+            f"{'; '.join(f'{joint}: {why}' for joint, why in left_out.items())}.",
+            hint="Give the twin a home pose, keyframe 'home', away from these ends.",
+        )
     space = _choose_space(twin, layout, parameters, sd or {}, moved)
     home = find_home(layout, moved)
     timestep = float(twin.compiled.model.opt.timestep)
@@ -174,8 +187,25 @@ def find_subject(
         clearance=settings.clearance,
         wanted=_find_wanted(space, sd or {}),
         hangs=floats and twin.base is None,
+        left_out=left_out,
         rate=1 / (timestep * max(1, round(1 / (rate * timestep)))),
     )
+
+
+def _find_cramped(twin: Twin, layout: Layout, joints: Sequence[str]) -> dict[str, str]:
+    """Joints whose home lies at an end of their range, such as a closed gripper's.
+
+    A motion around home would lead them, or their servo's sag, beyond it.
+    """
+    hard, home = find_limits(twin, joints), find_home(layout, joints)
+    room = np.minimum(hard.upper - home, home - hard.lower)
+    least = _MIN_ROOM * (hard.upper - hard.lower)
+    return {
+        joint: f"its home pose, {home[j]:.3g}, is at an end of its range, "
+        f"{hard.lower[j]:.3g} to {hard.upper[j]:.3g}"
+        for j, joint in enumerate(joints)
+        if room[j] < least[j]
+    }
 
 
 def _choose_space(
