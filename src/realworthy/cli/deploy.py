@@ -33,7 +33,7 @@ class Deploy:
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
-    """A .onnx file with its contract inside, or beside it."""
+    """A .onnx file with its contract inside, or beside it; or a .planner.yaml."""
     robot: Annotated[
         str, Role.READ, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
     ]
