@@ -197,7 +197,7 @@ def judge_trials(
         elif find_spec("torch") is None:
             judged.append((None, "tasks need pip install 'realworthy[train]'"))
         else:
-            from realworthy.tasks.measured import judge_trial
+            from realworthy.tasks.trial_judgement import judge_trial
 
             said = judge_trial(policy, load_recording(trial.recording), inputs)
             judged.append((said.success, said.reason))

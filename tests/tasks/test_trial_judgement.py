@@ -4,8 +4,8 @@ import numpy as np
 
 from realworthy.recordings import Recording
 from realworthy.tasks.catalogue import find_task
-from realworthy.tasks.measured import judge_recording
 from realworthy.tasks.task import Task
+from realworthy.tasks.trial_judgement import judge_recording
 from realworthy.twins import bind, load_twin
 from realworthy.twins.layout import Layout
 
