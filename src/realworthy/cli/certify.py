@@ -31,7 +31,7 @@ class Certify:
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
-    """A policy.onnx; one from elsewhere needs a contract beside it."""
+    """A policy.onnx or .planner.yaml; one from elsewhere needs a contract beside it."""
     twin: TwinName = ""
     """The robot's twin, calibrated at best; by default the one it was trained on."""
     task: Annotated[str, tyro.conf.arg(metavar="TASK", help_behavior_hint="")] = ""
