@@ -45,7 +45,7 @@ from realworthy.identification.excitation import (
     identify,
     record,
 )
-from realworthy.identification.excitation.limits import stand
+from realworthy.identification.excitation.twin_limits import stand
 from realworthy.identification.experiments import (
     DelaySettings,
     FrictionCurveSettings,

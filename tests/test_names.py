@@ -78,7 +78,7 @@ def find_vague_numbers() -> set[str]:
     }
 
 
-REMAINING_CLASSES = frozenset({"Exchange", "Limits", "Piece"})
+REMAINING_CLASSES = frozenset({"Exchange", "Limits"})
 """Names of public classes that occur twice; one of each pair is in `diagnosis`."""
 REMAINING_FILES = frozenset(
     {
@@ -87,7 +87,6 @@ REMAINING_FILES = frozenset(
         "diagnosis/coarse.py",
         "diagnosis/native.py",
         "diagnosis/together.py",
-        # identification
     }
 )
 """Files still to be renamed."""
@@ -103,8 +102,6 @@ REMAINING_NUMBERS = frozenset(
         "diagnosis/changes/scatter.py: _MOST",
         "diagnosis/examination.py: _LONGEST",
         "diagnosis/examination.py: _SHORT",
-        "diagnosis/fitting.py: _ENOUGH",
-        "diagnosis/fitting.py: _SMALLEST",
         "diagnosis/log/order.py: CLEAR",
         "diagnosis/log/scales.py: NEAR",
         "diagnosis/search.py: _FEWEST",

@@ -134,3 +134,18 @@ def test_links_of_the_glossary_lead_to_headings():
             re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles
         }
         assert heading in slugs, f"{page}#{heading}"
+
+
+MAX_WORDS = 32
+"""Words in a cell of a guide: what needs more is a sentence below the table."""
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.stem
+)
+def test_a_cell_of_a_page_is_no_paragraph(page: Path):
+    text = re.sub(r"<!-- options.*?<!-- end", "", page.read_text("utf-8"), flags=re.S)
+    rows = re.findall(r"^\| (.+) \|$", text, re.MULTILINE)
+    cells = [cell for row in rows for cell in row.split(" | ")]
+    long = [c for c in cells if len(re.sub(r"\(.*?\)", "", c).split()) > MAX_WORDS]
+    assert not long

@@ -217,7 +217,7 @@ def test_a_file_that_is_not_there_is_asked_for(learned: None, run: Run, tmp_path
         "  Say where it is: --task FILE.py:DoublePole\n"
     )
     twin = load_twin(write_model(tmp_path))
-    with pytest.warns(UserWarning, match="Nobody judges the policy: .* not there"):
+    with pytest.warns(UserWarning, match="Successes are not counted: .* not there"):
         session = build_session(twin, policy=tmp_path / "r" / "policy.onnx")
     assert not isinstance(session.play, TaskPlay)
 

@@ -433,7 +433,7 @@ def test_several_seeds_have_no_page(run: Run):
     )
     told.check_mistake(
         "RealworthyError: --report is the page of one run, and --seeds 3 makes 3.\n"
-        "  Leave --report or --seeds out; --json tells of all runs.\n"
+        "  Leave --report or --seeds out; --json covers all runs.\n"
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from realworthy.gap.trial_count import MOST_TRIALS, find_fewest_trials
+from realworthy.gap.intervals import MOST_TRIALS, find_fewest_trials
 
 
 @pytest.mark.parametrize("enough", [0, 1, 2, 3, 7, 64, 1000, MOST_TRIALS // 2])

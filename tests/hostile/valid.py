@@ -29,7 +29,7 @@ from realworthy.recordings import (
 )
 from realworthy.recordings.motion import load_motion
 from realworthy.twins import inspect, load_twin, save_twin
-from realworthy.twins.sources import BUILTIN_FOLDER
+from realworthy.twins.model_sources import BUILTIN_FOLDER
 
 SIDECAR = Sidecar(
     twin="pendulum",

@@ -14,6 +14,7 @@ from realworthy.adaptation.on_robot import (
     adapt_strategy,
     compare_on_robot,
 )
+from realworthy.adaptation.planning import adapt_mppi
 from realworthy.adaptation.rma import adapt_rma, adapt_up_osi
 from realworthy.adaptation.settings import AdaptSettings
 from realworthy.adaptation.teacher_student import adapt_teacher_student
@@ -57,6 +58,10 @@ METHODS: dict[str, AdaptMethod] = {
     "memory": AdaptMethod(
         "a recurrent policy, and a probe of which numbers of e its memory holds",
         adapt_memory,
+    ),
+    "mppi": AdaptMethod(
+        "plans on the twin's physics as it runs, at the calibrated e or over p(e)",
+        adapt_mppi,
     ),
     "strategy": AdaptMethod(
         "what fills a policy's slot is searched by return on a robot, not from e",

@@ -88,6 +88,8 @@ class Adaptation:
     """The method's own, by name."""
     notes: tuple[str, ...] = ()
     """What is to be known of it, a sentence each."""
+    before: Path | None = None
+    """The policy that does nothing, where it has a file of its own."""
     stop: str = ""
     """Why it ended, and what would follow from going on."""
 

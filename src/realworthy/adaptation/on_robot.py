@@ -69,7 +69,8 @@ def compare_on_robot(
     progress: Progress = ignore,
 ) -> Adaptation:
     """The adapted policy and the randomized one on a robot, turn by turn."""
-    policies = [load_policy(found.folder / x) for x in (RANDOMIZED, POLICY)]
+    before = found.before or found.folder / RANDOMIZED
+    policies = [load_policy(path) for path in (before, found.policy)]
     trials = there.begin(policies[0], settings, found.folder)
     values: list[list[float]] = [[], []]
     stop = ""
@@ -87,7 +88,7 @@ def compare_on_robot(
         progress((k + 1) / pairs, "trials")
     if not values[0]:
         return replace(found, stop=stop, real_seconds=trials.real_seconds)
-    names = ("randomized, robot", "adapted, robot")
+    names = (f"{found.baseline}, robot", f"{found.adapted}, robot")
     more = [
         Arm(name=name, about="on the robot", returns=np.array(kept))
         for name, kept in zip(names, values, strict=True)
@@ -105,7 +106,7 @@ def compare_on_robot(
     if low > 0:
         words = "It helps on this robot: stop trying, and use it."
     elif high < 0:
-        words = "Randomization alone is better on this robot: use that."
+        words = f"On this robot '{found.arms[0].name}' is better: use that."
     else:
         words = (
             f"{len(values[0])} pairs do not show a difference ({low:.3g} to"

@@ -10,7 +10,6 @@ and one whose history is another world's.
 
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,7 +23,7 @@ from realworthy.adaptation.conditioned import (
 )
 from realworthy.adaptation.imitation import ImitationPlan, imitate
 from realworthy.adaptation.probe import describe_probe, probe
-from realworthy.adaptation.recovery import measure_recovery
+from realworthy.adaptation.recovery import describe_recovery, measure_recovery
 from realworthy.adaptation.saving import save_policy, save_randomized
 from realworthy.adaptation.strategy_file import save_conditioned
 from realworthy.adaptation.student import (
@@ -119,13 +118,7 @@ def _adapt(
             judged, _act_by(student), teacher.act, act_randomized
         )
         numbers["recovery_seconds"] = recovery
-        notes.append(
-            f"After a change of e it takes {recovery:.2f} s until 70 % of the gap"
-            " between randomization and the expert is closed again."
-            if np.isfinite(recovery)
-            else "After a change of e 70 % of the gap between randomization and the"
-            " expert is not closed again before the next one."
-        )
+        notes.append(describe_recovery(recovery))
     return Adaptation(
         method="rma" if latent_width is not None else "up_osi",
         task=problem.definition.name,

@@ -40,6 +40,8 @@ class AdaptSettings:
     """Clean trials that such policies have had on this robot: first ones are slow."""
     repeats: int = 1
     """Trials of each candidate of a search whose returns are averaged."""
+    draws: int = 1
+    """Of p(e), which `mppi` plans over; 1: it plans at the mean e."""
     search: str = "cma"
     """Of `strategy`: `cma`, `awr`, `bayes` or `hill`."""
 
@@ -61,5 +63,7 @@ class AdaptSettings:
             )
         if not self.history > 0 or self.change_every < 0:
             raise RealworthyError("A history and times between changes are above zero.")
+        if self.draws < 1:
+            raise RealworthyError(f"{self.draws} draws of e are none to plan at.")
         if self.trials < 1 or self.repeats < 1:
             raise RealworthyError(f"{self.trials} trials of {self.repeats} are none.")

@@ -18,10 +18,10 @@ from realworthy.artefacts.folders import (
     put_contents_aside,
 )
 from realworthy.artefacts.inputs import is_same_file, protected
-from realworthy.artefacts.limits import BYTES, COUNT, check_bytes
 from realworthy.artefacts.loading import Migrator, Tree, load, read_tree
 from realworthy.artefacts.manifest import Manifest
 from realworthy.artefacts.reading import check_readable, read_bytes, reading, say
+from realworthy.artefacts.reading_costs import BYTES, COUNT, check_bytes
 from realworthy.artefacts.terminal_text import plain
 from realworthy.artefacts.text import dump_yaml, to_yaml
 from realworthy.artefacts.writing import check_free, save, writing

@@ -8,8 +8,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.artefacts.limits import check_bytes
 from realworthy.artefacts.reading import check_readable, reading
+from realworthy.artefacts.reading_costs import check_bytes
 from realworthy.errors import BadFile
 
 _END = ".npy"

@@ -22,33 +22,33 @@ def explain(
     error: msgspec.ValidationError, tree: dict[str, object], kind: type[msgspec.Struct]
 ) -> tuple[str, str]:
     """Problem and hint: `parameters.joint.damping.value: it should be a number, …`."""
-    said, _, place = str(error).partition(" - at `")
+    description, _, place = str(error).partition(" - at `")
     where = _locate(tree, kind, place.removesuffix("`"), str(error))
     prefix = f"{where}: " if where else ""
     if isinstance(error.__cause__, RealworthyError):
         return f"{prefix}{error.__cause__.problem}", error.__cause__.hint
     if place.startswith("key`"):
         return f"{prefix}its keys should be text.", KEYS_HINT
-    name = next(iter(re.findall(r"['`]([^'`]*)['`]$", said)), "")
-    if said.startswith("Object missing required field"):
+    name = next(iter(re.findall(r"['`]([^'`]*)['`]$", description)), "")
+    if description.startswith("Object missing required field"):
         return f"{prefix}the key '{name}' is missing.", KEYS_HINT
-    if said.startswith("Object contains unknown field"):
+    if description.startswith("Object contains unknown field"):
         return f"{prefix}there is no key '{name}'.", _hint(name, kind)
-    if choice := re.match(r"Invalid (?:enum )?value (.*)$", said):
+    if choice := re.match(r"Invalid (?:enum )?value (.*)$", description):
         return f"{prefix}{choice[1]} is not one of the choices.", _hint(name, kind)
-    return f"{prefix}{_say(said)}.", KEYS_HINT
+    return f"{prefix}{_say(description)}.", KEYS_HINT
 
 
-def _say(said: str) -> str:
+def _say(problem: str) -> str:
     """Expected `float | null`, got `str` → it should be a number, not text."""
 
     def words(match: re.Match[str]) -> str:
         types = [name for name in match[1].split(" | ") if name != "null"]
         return " or ".join(_WORDS.get(name, name) for name in types or ["null"])
 
-    said = re.sub(r"`([^`]*)`", words, said)
-    said = re.sub(r"[<>]= -?1\.79[0-9]+e\+308", "that is finite", said)
-    return said.replace("Expected ", "it should be ").replace(", got ", ", not ")
+    plain = re.sub(r"`([^`]*)`", words, problem)
+    plain = re.sub(r"[<>]= -?1\.79[0-9]+e\+308", "that is finite", plain)
+    return plain.replace("Expected ", "it should be ").replace(", got ", ", not ")
 
 
 def _hint(name: str, kind: type[msgspec.Struct]) -> str:

@@ -28,16 +28,22 @@ def load(
     """Reads `kind` from YAML; `migrators[n]` turns a tree of schema n into n + 1."""
     path = Path(path)
     tree = read_tree(path)
-    found = tree.get("schema", schema)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise BadFile(path, f"schema is {found!r}.", hint=f"Write schema: {schema}")
-    if found > schema:
+    file_schema = tree.get("schema", schema)
+    if (
+        not isinstance(file_schema, int)
+        or isinstance(file_schema, bool)
+        or file_schema < 1
+    ):
+        raise BadFile(
+            path, f"schema is {file_schema!r}.", hint=f"Write schema: {schema}"
+        )
+    if file_schema > schema:
         raise BadFile(
             path,
-            f"schema {found} is newer than this Realworthy reads ({schema}).",
+            f"schema {file_schema} is newer than this Realworthy reads ({schema}).",
             hint="Try: pip install --upgrade realworthy",
         )
-    for step in range(found, schema):
+    for step in range(file_schema, schema):
         tree = (migrators or {})[step](tree)
     tree["schema"] = schema
     with reading(path, f"a {kind.__name__}"):
@@ -67,8 +73,8 @@ def read_tree(path: Path | str) -> Tree:
             hint = 'A key with a * stands in quotes: "*.position".' if is_star else ""
             raise BadFile(path, problem, hint=hint) from None
         except yaml.YAMLError as error:
-            said = str(error).splitlines()[0]
-            raise BadFile(path, f"it is not YAML: {said}.") from None
+            reason = str(error).splitlines()[0]
+            raise BadFile(path, f"it is not YAML: {reason}.") from None
         except BadFile:
             raise
         except RealworthyError as error:
@@ -105,5 +111,5 @@ def _find_nan(tree: object, place: str = "") -> str:
         inside = {f"{place}[{i}]": value for i, value in enumerate(tree)}
     else:
         return ""
-    found = (_find_nan(value, where) for where, value in inside.items())
-    return next(filter(None, found), "")
+    nested = (_find_nan(value, where) for where, value in inside.items())
+    return next(filter(None, nested), "")

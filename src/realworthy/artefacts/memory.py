@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from realworthy.artefacts.limits import BYTES
+from realworthy.artefacts.reading_costs import BYTES
 
 try:
     import resource

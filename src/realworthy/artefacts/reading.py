@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from realworthy.artefacts.limits import check_bytes
+from realworthy.artefacts.reading_costs import check_bytes
 from realworthy.errors import BadFile, MissingFile, RealworthyError
 
 _MAX_MESSAGE_LENGTH = 200

@@ -17,7 +17,7 @@ from yaml.reader import Reader
 from yaml.resolver import Resolver
 from yaml.scanner import Scanner
 
-from realworthy.artefacts.limits import BYTES
+from realworthy.artefacts.reading_costs import BYTES
 
 _FLOAT = "tag:yaml.org,2002:float"
 _BOOL = "tag:yaml.org,2002:bool"

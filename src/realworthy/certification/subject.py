@@ -116,8 +116,8 @@ class Subject:
         """
         self._check_timestep(condition.variant)
         task = self.build_task(condition.variant)
-        space, given = self._place(condition, count, rows, names)
-        belief = None if not len(space) else SampleBelief(space, given)
+        space, e = self._place(condition, count, rows, names)
+        belief = None if not len(space) else SampleBelief(space, e)
         pushes = None
         if condition.push_speed:
             pushes = Pushes(speed=condition.push_speed, every=_PUSH_EVERY)
@@ -134,14 +134,14 @@ class Subject:
             with_warp=condition.engine == "warp",
             thread_count=self.thread_count,
             simulate=_find_simulator(condition.engine),
-            given=None if belief is None else given,
+            given=None if belief is None else e,
             numbers=numbers,
         )
 
     def find_e(self, condition: Condition) -> dict[str, float]:
         """Values of the parameters that a condition moves."""
-        space, given = self._place(condition, 1, None, ())
-        return dict(zip(space.names, given[0].tolist(), strict=True))
+        space, e = self._place(condition, 1, None, ())
+        return dict(zip(space.names, e[0].tolist(), strict=True))
 
     def check_parameters(self, names: Mapping[str, float] | tuple[str, ...]) -> None:
         """Raises where the twin has no such number."""
@@ -161,19 +161,19 @@ class Subject:
         condition = self._spare_objects(condition)
         every = tuple(dict.fromkeys((*names, *condition.parameters)))
         space = self.twin.space.select(every)
-        given = np.tile(space.nominal, (count, 1))
+        e = np.tile(space.nominal, (count, 1))
         if rows is not None:
-            given[:, : len(names)] = rows
+            e[:, : len(names)] = rows
         for name, factor in condition.times.items():
-            given[:, space.index(name)] *= factor
+            e[:, space.index(name)] *= factor
         for name, addition in condition.plus.items():
-            given[:, space.index(name)] += addition
+            e[:, space.index(name)] += addition
         for name in condition.parameters:
             i = space.index(name)
             low, high = space.lower[i], space.upper[i]
-            if (given[:, i] < low).any() or (given[:, i] > high).any():
+            if (e[:, i] < low).any() or (e[:, i] > high).any():
                 raise CannotPlay(f"'{name}' would leave [{low:g}, {high:g}].")
-        return space, given
+        return space, e
 
     def _spare_objects(self, condition: Condition) -> Condition:
         """`all.mass` as masses of the robot alone: a payload is no heavier object."""
@@ -181,9 +181,9 @@ class Subject:
         if factor is None or not self.twin.objects:
             return condition
         spared = {"all", *find_object_bodies(self.twin.compiled)}
-        own = [p for p in self.twin.space.of_kind("mass") if p.element not in spared]
+        masses = [p for p in self.twin.space.of_kind("mass") if p.element not in spared]
         times = {n: f for n, f in condition.times.items() if n != _ALL_MASS}
-        times |= {p.name: factor * times.get(p.name, 1.0) for p in own}
+        times |= {p.name: factor * times.get(p.name, 1.0) for p in masses}
         return msgspec.structs.replace(condition, times=times)
 
     def _check_timestep(self, variant: Variant) -> None:
@@ -223,14 +223,14 @@ def build_subject(
     definition = asked or find_learned_task(contract, path)
     if asked is not None and asked.is_task_of(contract) and not asked.settings:
         definition = asked.with_settings(contract.task_settings)
-    found = twin or _find_own_twin(contract, path, definition)
-    found = found if isinstance(found, Twin) else load_twin(found)
-    check_task(definition, found.with_roles(contract.roles))
+    model = twin or _find_own_twin(contract, path, definition)
+    model = model if isinstance(model, Twin) else load_twin(model)
+    check_task(definition, model.with_roles(contract.roles))
     subject = Subject(
         path=path,
         contract=contract,
         task=definition,
-        twin=found.with_roles(contract.roles),
+        twin=model.with_roles(contract.roles),
         thread_count=thread_count,
         assumed=tuple(_group(note for draft in drafts for note in draft.assumed)),
     )
@@ -244,11 +244,11 @@ def _check_fit(subject: Subject) -> None:
     try:
         subject.build_task()
     except RealworthyError as error:
-        own = subject.contract.task
+        task = subject.contract.task
         raise RealworthyError(
             f"Task '{subject.task.name}' does not fit {subject.path.name}, a policy "
-            f"for '{own}' on twin '{subject.twin.name}': {error.problem}",
-            hint=f"Leave out --task for '{own}', or name a task of the same robot.",
+            f"for '{task}' on twin '{subject.twin.name}': {error.problem}",
+            hint=f"Leave out --task for '{task}', or name a task of the same robot.",
         ) from None
 
 
@@ -267,8 +267,8 @@ def expect_contract(task: TaskLike | None, twin: Twin | str) -> Contract | None:
 
     if not task:
         return None
-    found = load_twin(twin) if isinstance(twin, str) and twin else twin
-    return build_contract(TaskWorlds(find_task(task).build(found or None), 1))
+    model = load_twin(twin) if isinstance(twin, str) and twin else twin
+    return build_contract(TaskWorlds(find_task(task).build(model or None), 1))
 
 
 def check_draft(draft: "ContractDraft") -> Contract:
@@ -293,8 +293,10 @@ def _find_own_twin(
     """The twin it was trained on; of a task in a file, what the task itself builds."""
     if contract.twin.reference or definition.twin:
         return find_twin(contract, policy)
-    own = definition.build().twin
-    return own if own.name == contract.twin.name else find_twin(contract, policy)
+    default = definition.build().twin
+    return (
+        default if default.name == contract.twin.name else find_twin(contract, policy)
+    )
 
 
 def find_twin(contract: Contract, policy: Path) -> str:

@@ -31,7 +31,8 @@ class Adapt:
         tyro.conf.arg(metavar="METHOD", help_behavior_hint=""),
     ]
     """teacher_student, rma, up_osi and memory learn from a task, before a robot is
-    needed; strategy goes on with the folder of rma or up_osi, on a robot."""
+    needed; mppi plans as it runs; strategy goes on with the folder of rma or up_osi, on
+    a robot."""
     subject: Annotated[
         str,
         Role.READ,
@@ -73,6 +74,8 @@ class Adapt:
     """Numbers in the latent of rma."""
     latent_every: int = 1
     """Control steps between two inferences; the policy acts at each."""
+    draws: int = 1
+    """Draws of p(e) that mppi plans over; 1: at the mean e."""
     trials: int = 30
     """Trials on the robot at most."""
     seconds: AnyNumber = None
@@ -147,6 +150,7 @@ class Adapt:
             history=self.history,
             latent_width=self.latent,
             latent_every=self.latent_every,
+            draws=self.draws,
             trials=self.trials,
             trial_seconds=self.seconds,
             search=self.search,

@@ -31,7 +31,7 @@ class Certify:
         tyro.conf.Positional,
         tyro.conf.arg(metavar="POLICY", help_behavior_hint=""),
     ]
-    """A policy.onnx; one from elsewhere needs a contract beside it."""
+    """A policy.onnx or .planner.yaml; one from elsewhere needs a contract beside it."""
     twin: TwinName = ""
     """The robot's twin, calibrated at best; by default the one it was trained on."""
     task: Annotated[str, tyro.conf.arg(metavar="TASK", help_behavior_hint="")] = ""
@@ -57,7 +57,7 @@ class Certify:
     """Stand-ins for robots to try it on afterwards, covered by the certificate or not.
     """
     output: Annotated[Path | None, Role.WRITTEN, _Folder] = None
-    """Keep certificate, replays and finished parts here; goes on where it stopped."""
+    """Keep certificate, replays and finished parts here; a stopped run resumes."""
     junit: Annotated[Path | None, Role.WRITTEN, _File] = None
     """Also write JUnit XML, for a CI server."""
     workers: AnyCount = None

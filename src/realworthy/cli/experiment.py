@@ -86,7 +86,7 @@ class Experiment:
 
     def run(self) -> int:
         from realworthy.cli.output import check_report, json_file
-        from realworthy.identification.excitation.limits import find_limits, stand
+        from realworthy.identification.excitation.twin_limits import find_limits, stand
         from realworthy.identification.experiments.bench import plan_experiment
         from realworthy.realities.stand_in import find_twin
         from realworthy.robots.address import open_robot, parse_address

@@ -82,7 +82,7 @@ class Identify:
             LimitSettings,
             identify,
         )
-        from realworthy.identification.excitation.subject import find_subject
+        from realworthy.identification.excitation.design_task import find_subject
         from realworthy.robots.address import open_robot, parse_address
         from realworthy.twins import load_twin
         from realworthy.twins.files import SUFFIX

@@ -182,7 +182,7 @@ class Train:
             raise RealworthyError(
                 f"--report is the page of one run, and --seeds {self.seeds} makes "
                 f"{self.seeds}.",
-                hint="Leave --report or --seeds out; --json tells of all runs.",
+                hint="Leave --report or --seeds out; --json covers all runs.",
             )
 
     def _train(self) -> "list[Training]":
@@ -289,7 +289,7 @@ class Train:
                 kept = "none" if old == "" else old
                 raise RealworthyError(
                     f"{option} {value} was asked for, but the run in '{self.output}' "
-                    f"has {kept}, and goes on as it was.",
+                    f"has {kept}; a resumed run keeps its settings.",
                     hint=f"Leave {option} out, or begin another run.",
                 )
 

@@ -19,7 +19,9 @@ from realworthy.robots import Mode, RobotInfo, State
 from realworthy.robots.limits import Limits
 
 Floats = NDArray[np.float64]
-_ROWS = 3
+_ROWS_TO_TRIP = 3
+"""Rows in a row before a watchdog trips: one is a glitch of a measurement, and the
+prediction below looks as far ahead."""
 _SLACK = 0.05
 """[rad] by which a robot that rested outside its range may sag when it is led back."""
 _MAX_RETURN_DISTANCE = 0.5
@@ -254,10 +256,10 @@ class Watchdogs:
         near &= most > 0
         leads = beyond = values > most * (1 + 1e-6)
         if steps is not None:
-            ahead = np.abs(steps[1] + _ROWS * (steps[1] - steps[0]))
+            ahead = np.abs(steps[1] + _ROWS_TO_TRIP * (steps[1] - steps[0]))
             leads = beyond | (near & (ahead > most))
         self._over[what] = self._over[what] + 1 if leads.any() else 0
-        tripped = self._over[what] >= _ROWS
+        tripped = self._over[what] >= _ROWS_TO_TRIP
         if not tripped and not near.any():
             return FINE
         i = int(np.argmax(2.0 * beyond + leads + near))
@@ -283,7 +285,7 @@ class Watchdogs:
         over = tilt > self.settings.tilt_trip
         self._over["tilt"] = self._over["tilt"] + 1 if over else 0
         reason = f"the base is tilted by {math.degrees(tilt):.0f}°"
-        if self._over["tilt"] >= _ROWS:
+        if self._over["tilt"] >= _ROWS_TO_TRIP:
             return Decision(GuardVerdict.DAMP, "tilt", reason)
         if tilt > self.settings.tilt_warn:
             return Decision(GuardVerdict.WARN, "tilt", reason)

@@ -1,7 +1,7 @@
 """The bench on which suspects are tried: short pieces of recordings, many worlds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,14 +16,24 @@ from realworthy.diagnosis.effects import (
 from realworthy.diagnosis.heat import Heat
 from realworthy.diagnosis.native import STRUCTURAL, NativeEffects
 from realworthy.diagnosis.suspects import Case, Edit, Slot
-from realworthy.gap.noise import NoiseFloor, estimate_noise
-from realworthy.gap.states import States, estimate_states
+from realworthy.identification.problem.batch import (
+    PieceStarts,
+    WorldPool,
+    count_worlds,
+    evaluate_pairs,
+)
+from realworthy.identification.problem.pieces import Piece
+from realworthy.identification.problem.preparation import (
+    PreparedRecording,
+    prepare_recordings,
+)
 from realworthy.recordings import Recording
 from realworthy.simulators.mujoco_cpu import FEW_WORLDS
 from realworthy.simulators.replay import (
     Replayer,
     Track,
     bind_at,
+    crop,
     is_sound,
     lay_out,
     lay_out_on,
@@ -41,15 +51,12 @@ from realworthy.twins.structure import (
 Floats = NDArray[np.float64]
 _INERTIAL = ("mass", "centre_of_mass", "inertia", "link_length", "gravity_tilt")
 _OF_HEAT = ("thermal_fade.time_constant", "thermal_fade.rated_torque")
-_WORLDS = 512
 _ROUND = 16
 _KEPT_BENCHES = 40
 _MOTION_SHARE = 3e-4
 """Of a joint's motion: below this, nobody would call a difference a gap."""
 _CARRIED = 0.11
 """[s] that a command may be on its way."""
-_BLOWN = 1e4
-"""Residual of a world that blew up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +73,9 @@ class BenchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows of one recording: `first` is the start, then warm-up, then blocks."""
+class _Blocks:
+    """How every piece is condensed: rows of warm-up, then means over blocks of rows."""
 
-    recording: int
-    first: int
     warm_rows: int
     block_rows: int
     block_count: int
@@ -78,6 +83,12 @@ class Piece:
     @property
     def row_count(self) -> int:
         return self.warm_rows + self.block_rows * self.block_count
+
+    def condense(self, rows: Floats) -> Floats:
+        """(…, blocks, joints) means of (…, rows, joints) after the warm-up."""
+        kept = rows[:, : self.block_count * self.block_rows]
+        shape = (len(rows), self.block_count, self.block_rows, rows.shape[2])
+        return kept.reshape(shape).mean(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +106,11 @@ class _Ready:
 
     before: NDArray[np.intp]
     """Rows of a short track before its start."""
-    position: Floats
-    velocity: Floats
-    position_sd: Floats
-    velocity_sd: Floats
+    starts: PieceStarts
     measured: Floats
     """(pieces, blocks, joints) means."""
     sd: Floats
     """(pieces, joints) of a mean: noise, numerics, what is nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A recording as some edits leave it, with its states and noise."""
-
-    recording: Recording
-    track: Track
-    states: States
-    noise: NoiseFloor
 
 
 class Bench:
@@ -147,14 +145,15 @@ class Bench:
         self.joints = first.joints
         self._recordings = list(recordings)
         self._readies: dict[tuple[Edit, ...], _Ready] = {}
-        self._sources: dict[tuple[Edit, ...], list[_Source]] = {}
-        self._players: dict[
-            tuple[_Variant, int, bool], tuple[Replayer, SuspectedEffects]
-        ] = {}
+        self._sources: dict[tuple[Edit, ...], list[PreparedRecording]] = {}
+        self._players: WorldPool[tuple[Replayer, SuspectedEffects]] = WorldPool(
+            _KEPT_BENCHES
+        )
         self._bounds: dict[_Variant, BoundTwin] = {}
         self._tracks: dict[tuple[_Variant, tuple[Edit, ...]], list[Track]] = {}
         self.layout = Layout(first.bound)
         self.sources(())
+        self._blocks = _choose_blocks(self.settings, self.rate)
         self.pieces = self._cut()
         self.heat = Heat([s.track for s in self.sources(())], self.layout)
         self.world_seconds = 0.0
@@ -163,50 +162,48 @@ class Bench:
         """Makes room for parameters of the twin that cases will set."""
         self.names = tuple(names)
         self._bounds.clear()
-        self._players.clear()
+        self._players = WorldPool(_KEPT_BENCHES)
         self._tracks.clear()
 
     @property
     def block_seconds(self) -> float:
-        return self.pieces[0].block_rows / self.rate
+        return self._blocks.block_rows / self.rate
+
+    @property
+    def block_count(self) -> int:
+        """Means per piece and joint."""
+        return self._blocks.block_count
 
     # -- recordings ---------------------------------------------------------------
 
-    def sources(self, edits: tuple[Edit, ...]) -> list[_Source]:
+    def sources(self, edits: tuple[Edit, ...]) -> list[PreparedRecording]:
         """The recordings as edits leave them."""
         if edits not in self._sources:
-            found = []
+            tracks = []
             for recording in self._recordings:
                 for edit in edits:
                     recording = edit.apply(recording)
-                track = lay_out_on(self._plain, recording, hangs=self.hangs)
-                noise = estimate_noise(recording, track.joints)
-                states = estimate_states(track, noise)
-                found.append(_Source(recording, track, states, noise))
-            self._sources[edits] = found
+                tracks.append(lay_out_on(self._plain, recording, hangs=self.hangs))
+            self._sources[edits] = prepare_recordings(tracks)
         return self._sources[edits]
 
     def _cut(self) -> list[Piece]:
         """Windows spread over all recordings; where there are many, the livelier."""
-        settings, rate = self.settings, self.rate
-        block = max(1, round(settings.length * rate / settings.block_count))
-        count = max(4, min(settings.block_count, round(settings.length * rate / block)))
-        warm = round(settings.warm_up * rate)
-        rows = warm + block * count
-        found: list[tuple[float, Piece]] = []
+        settings, rows = self.settings, self._blocks.row_count
+        windows: list[tuple[float, Piece]] = []
         for i, source in enumerate(self.sources(())):
             last = len(source.track.rows) - 1 - rows
             if last < 0:
                 continue
-            stride = max(1, rows - warm)
+            stride = max(1, rows - self._blocks.warm_rows)
             for first in range(0, last + 1, stride):
                 part = source.states.velocity[first : first + rows]
                 scale = source.states.velocity.std(0) + 1e-12
                 life = float(np.sqrt(np.mean((part / scale) ** 2)))
-                found.append((life, Piece(i, first, warm, block, count)))
-        if len(found) > settings.piece_count:
-            found = _choose(found, settings.piece_count)
-        return [piece for _, piece in found]
+                windows.append((life, Piece(i, first, rows)))
+        if len(windows) > settings.piece_count:
+            windows = _choose(windows, settings.piece_count)
+        return [piece for _, piece in windows]
 
     # -- worlds -------------------------------------------------------------------
 
@@ -260,7 +257,7 @@ class Bench:
 
     @property
     def _width(self) -> int:
-        return self.pieces[0].block_count * len(self.joints)
+        return self.block_count * len(self.joints)
 
     def _variant(self, case: Case) -> _Variant:
         structure = {
@@ -296,11 +293,10 @@ class Bench:
     def _player(
         self, variant: _Variant, wanted: int, *, acts: bool
     ) -> tuple[Replayer, SuspectedEffects]:
-        slabs = -(-wanted // _WORLDS)
-        size = -(-wanted // (slabs * _ROUND)) * _ROUND  # few idle worlds, few sizes
+        size = count_worlds(wanted, _ROUND)
         alone = acts and size < FEW_WORLDS  # a call per substep: threads would wait
-        kept = self._players.pop((variant, size, alone), None)
-        if kept is None:
+
+        def make() -> tuple[Replayer, SuspectedEffects]:
             effects = SuspectedEffects(Layout(self._make(variant)), variant.stiff)
             player = Replayer(
                 self._laid_out(variant, ()),
@@ -308,11 +304,9 @@ class Bench:
                 thread_count=self._thread_count or int(alone),
                 effects=[effects],
             )
-            kept = (player, effects)
-        self._players[variant, size, alone] = kept  # the last used is the last to go
-        while len(self._players) > _KEPT_BENCHES:
-            self._players.pop(next(iter(self._players)))
-        return kept
+            return player, effects
+
+        return self._players.get((variant, size, alone), make)
 
     def _laid_out(self, variant: _Variant, edits: tuple[Edit, ...]) -> list[Track]:
         key = (variant, edits)
@@ -322,13 +316,13 @@ class Bench:
 
     def _lay_out(self, bound: BoundTwin, edits: tuple[Edit, ...]) -> list[Track]:
         """One short track per piece, with the commands sent before it."""
-        found = []
+        tracks = []
         for piece in self.pieces:
             source = self.sources(edits)[piece.recording]
             before = self._before(piece)
             rows = slice(piece.first - before, piece.first + piece.row_count + 1)
-            found.append(_crop(source.track, bound, rows))
-        return found
+            tracks.append(crop(source.track, bound, rows))
+        return tracks
 
     def _run(
         self,
@@ -339,29 +333,26 @@ class Bench:
         shifts: Floats | None = None,
     ) -> Floats:
         """(cases, pieces, width) residuals; shifts are (cases, 2, joints) in sd."""
-        pairs = len(cases) * len(places)
         acts = any(_acts(case) for case in cases)
-        player, effects = self._player(variant, pairs, acts=acts)
-        tracks = self._laid_out(variant, edits)
-        player.load(tracks)
-        slab = player.simulator.world_count
+        player, effects = self._player(variant, len(cases) * len(places), acts=acts)
+        player.load(self._laid_out(variant, edits))
         ready = self._ready(edits)
-        out = np.empty((pairs, self.pieces[0].block_count, len(self.joints)))
-        for begin in range(0, pairs, slab):
-            index = np.minimum(np.arange(begin, begin + slab), pairs - 1)
-            which, place = np.divmod(index, len(places))
-            piece = places[place]
-            self._write(player, effects, [cases[k] for k in which], piece)
+
+        def simulate(
+            which: NDArray[np.intp], piece: NDArray[np.intp]
+        ) -> tuple[Floats, NDArray[np.bool_]]:
+            chosen = [cases[k] for k in which]
+            self._write(player, effects, chosen, piece)
             moved = None if shifts is None else shifts[which]
-            inside = self._load(variant, [cases[k] for k in which], piece)
+            inside = self._load(variant, chosen, piece)
             played, sound = self._play(player, edits, piece, moved, inside)
-            values = (played - ready.measured[piece]) / ready.sd[piece][:, None]
-            values[~sound] = _BLOWN
-            fresh = slice(0, min(slab, pairs - begin))
-            out[begin : begin + slab] = values[fresh]
-            self.world_seconds += slab * self.pieces[0].row_count / self.rate
-        np.clip(out, -_BLOWN, _BLOWN, out=out)
-        return np.nan_to_num(out, nan=_BLOWN).reshape(len(cases), len(places), -1)
+            self.world_seconds += len(piece) * self._blocks.row_count / self.rate
+            return (played - ready.measured[piece]) / ready.sd[piece][:, None], sound
+
+        values, _ = evaluate_pairs(
+            len(cases), places, player.simulator.world_count, simulate
+        )
+        return values.reshape(len(cases), len(places), -1)
 
     def _write(
         self,
@@ -411,17 +402,17 @@ class Bench:
         self, variant: _Variant, cases: Sequence[Case], piece: NDArray[np.intp]
     ) -> dict[str, Floats]:
         """Where plays and springs stand at the starts, under what they transmit."""
-        found: dict[str, Floats] = {}
+        offsets: dict[str, Floats] = {}
         for effect, joint in variant.structure:
             torque = np.array([self._transmitted(self.pieces[p], joint) for p in piece])
             number = "width" if effect == "backlash" else "stiffness"
             slot = Slot(f"{effect}.{number}", joint)
             size = np.array([case.effects[slot] for case in cases])
             if effect == "backlash":
-                found[play_joint(joint)] = -np.sign(torque) * size / 2
+                offsets[play_joint(joint)] = -np.sign(torque) * size / 2
             else:
-                found[flex_joint(joint)] = -torque / size
-        return found
+                offsets[flex_joint(joint)] = -torque / size
+        return offsets
 
     def _transmitted(self, piece: Piece, joint: str) -> float:
         """[N·m] from motor to link at a start: what the rotor does not take."""
@@ -450,21 +441,18 @@ class Bench:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """(worlds, blocks, joints) mean positions, and which worlds got through."""
         ready = self._ready(edits)
-        p, v = ready.position[piece], ready.velocity[piece]
-        if shifts is not None:
-            p = p + ready.position_sd[piece] * shifts[:, 0]
-            v = v + ready.velocity_sd[piece] * shifts[:, 1]
-        any_piece = self.pieces[0]
+        moved = np.zeros((2, 1, 1)) if shifts is None else np.moveaxis(shifts, 1, 0)
+        position, velocity = ready.starts.shift(piece, moved[0], moved[1])
         played = player.play(
             ready.before[piece],
-            any_piece.row_count + 1,
+            self._blocks.row_count + 1,
             tracks=piece,
-            position=p,
-            velocity=v,
+            position=position,
+            velocity=velocity,
             unmeasured=unmeasured,
         )
-        kept = played.position[:, 1 + any_piece.warm_rows :]
-        return _condense(kept, any_piece), is_sound(played)
+        kept = played.position[:, 1 + self._blocks.warm_rows :]
+        return self._blocks.condense(kept), is_sound(played)
 
     def _ready(self, edits: tuple[Edit, ...]) -> _Ready:
         if edits not in self._readies:
@@ -472,23 +460,26 @@ class Bench:
         return self._readies[edits]
 
     def _get_ready(self, edits: tuple[Edit, ...]) -> _Ready:
-        sources = self.sources(edits)
-        own = [(piece, sources[piece.recording]) for piece in self.pieces]
+        sources, blocks = self.sources(edits), self._blocks
+        by_piece = [(piece, sources[piece.recording]) for piece in self.pieces]
         variance, measured = [], []
-        for piece, source in own:
-            begin = piece.first + 1 + piece.warm_rows
-            rows = slice(begin, begin + piece.block_rows * piece.block_count)
+        for piece, source in by_piece:
+            begin = piece.first + 1 + blocks.warm_rows
+            rows = slice(begin, piece.first + 1 + blocks.row_count)
             measured.append(source.track.position[rows])
-            noise = np.array([source.noise.position[j] for j in self.joints])
             motion = _MOTION_SHARE * source.states.position.std(0)
-            variance.append(noise**2 / piece.block_rows + motion**2)
+            variance.append(source.noise**2 / blocks.block_rows + motion**2)
         return _Ready(
-            before=np.array([self._before(piece) for piece, _ in own], dtype=np.intp),
-            position=np.array([s.states.position[p.first] for p, s in own]),
-            velocity=np.array([s.states.velocity[p.first] for p, s in own]),
-            position_sd=np.array([2 * s.states.position_sd for _, s in own]) + 1e-9,
-            velocity_sd=np.array([_velocity_spread(s.states) for _, s in own]),
-            measured=_condense(np.array(measured), self.pieces[0]),
+            before=np.array([self._before(p) for p, _ in by_piece], dtype=np.intp),
+            starts=PieceStarts(
+                position=np.array([s.states.position[p.first] for p, s in by_piece]),
+                velocity=np.array([s.states.velocity[p.first] for p, s in by_piece]),
+                position_sd=np.array(
+                    [2 * s.states.position_sd + 1e-9 for _, s in by_piece]
+                ),
+                velocity_sd=np.array([s.velocity_spread for _, s in by_piece]),
+            ),
+            measured=blocks.condense(np.array(measured)),
             sd=np.sqrt(np.array(variance) + self._numerics**2 + 1e-18),
         )
 
@@ -497,14 +488,10 @@ class Bench:
         return min(piece.first, int(np.ceil(_CARRIED * self.rate)))
 
 
-def _velocity_spread(states: States) -> Floats:
-    return 3 * states.velocity_sd + 0.02 * states.velocity.std(0) + 1e-9
-
-
-def _condense(rows: Floats, piece: Piece) -> Floats:
-    """(…, blocks, joints) means of (…, rows, joints)."""
-    shape = (rows.shape[0], piece.block_count, piece.block_rows, rows.shape[2])
-    return rows[:, : piece.block_count * piece.block_rows].reshape(shape).mean(2)
+def _choose_blocks(settings: BenchSettings, rate: float) -> _Blocks:
+    rows = max(1, round(settings.length * rate / settings.block_count))
+    count = max(4, min(settings.block_count, round(settings.length * rate / rows)))
+    return _Blocks(round(settings.warm_up * rate), rows, count)
 
 
 def _acts(case: Case) -> bool:
@@ -512,40 +499,17 @@ def _acts(case: Case) -> bool:
     return any(slot.effect in ACTING for slot in case.effects)
 
 
-def _choose(found: list[tuple[float, Piece]], count: int) -> list[tuple[float, Piece]]:
+def _choose(
+    windows: list[tuple[float, Piece]], count: int
+) -> list[tuple[float, Piece]]:
     """Of evenly spread groups of windows the liveliest, of every fourth the calmest."""
-    bounds = np.linspace(0, len(found), count + 1).astype(int)
+    bounds = np.linspace(0, len(windows), count + 1).astype(int)
     chosen = []
     for k in range(count):
-        group = sorted(found[bounds[k] : bounds[k + 1]], key=lambda pair: pair[0])
+        group = sorted(windows[bounds[k] : bounds[k + 1]], key=lambda pair: pair[0])
         if group:
             chosen.append(group[0] if k % 4 == 3 else group[-1])
     return chosen
-
-
-def _crop(track: Track, bound: BoundTwin, rows: slice) -> Track:
-    """Some rows of a track on the clock of another bound twin of equal time step."""
-    begin = int(track.rows[rows.start])
-    kept = track.rows[rows] - begin
-    base = None if track.base is None else track.base.cut(rows)
-    return replace(
-        track,
-        bound=bound,
-        rows=_stretch(kept, track.timestep, float(bound.model.opt.timestep)),
-        control=_control(track, bound, begin, int(kept[-1])),
-        position=track.position[rows],
-        velocity=track.velocity[rows],
-        base=base,
-    )
-
-
-def _stretch(rows: NDArray[np.intp], had: float, has: float) -> NDArray[np.intp]:
-    return np.round(rows * (had / has)).astype(np.intp)
-
-
-def _control(track: Track, bound: BoundTwin, begin: int, last: int) -> Floats:
-    factor = round(track.timestep / float(bound.model.opt.timestep))
-    return np.repeat(track.control[begin : begin + last + 1], factor, axis=0)
 
 
 def _add(twin: Twin, effect: str, joint: str) -> Twin:

@@ -109,7 +109,7 @@ def _lengthen(
 def _growth(bench: Bench) -> float:
     """How many times larger a wrong start is at the end of a piece than early on."""
     shift = bench.shift_starts(Case())
-    joints, count = len(bench.joints), bench.pieces[0].block_count
+    joints, count = len(bench.joints), bench.block_count
     answer = np.abs(shift.reshape(len(shift), count, joints, -1))
     late, early = answer[:, -1].mean(0).max(1), answer[:, 0].mean(0).max(1)
     return float((late / np.maximum(early, 0.1)).max())
@@ -212,7 +212,7 @@ def _list_suspects(
     twin: Twin, bench: Bench, scales: Mapping[str, Scale], loud: tuple[str, ...]
 ) -> list[Suspect]:
     ours = {joint: scale for joint, scale in scales.items() if joint in loud}
-    duration = max(s.recording.duration for s in bench.sources(()))
+    duration = max(s.track.recording.duration for s in bench.sources(()))
     return [
         *list_edits(twin, bench.layout, loud, bench.rate),
         *list_offsets(twin, bench.layout, ours),

@@ -1,4 +1,8 @@
-"""Numbers of several suspects at once, each beside the causes found before."""
+"""Numbers of several suspects at once, each beside the causes found before.
+
+Iteratively reweighted least squares with Marquardt's damping, by the equations of
+`identification.solver`, for many sets of suspects side by side.
+"""
 
 import time
 from collections.abc import Sequence
@@ -9,21 +13,29 @@ from numpy.typing import NDArray
 
 from realworthy.diagnosis.judge import Judge
 from realworthy.diagnosis.suspects import Case, Suspect, combine
+from realworthy.identification.solver.jacobian import Jacobian
+from realworthy.identification.solver.linearisation import NormalEquations, Prior
 
 Floats = NDArray[np.float64]
 Xs = tuple[tuple[float, ...], ...]
 PRICE = 3.0
 """Fall of the loss that one more number must bring."""
-_FACTORS = (0.3, 1.0, 2.0)
+_STEP_FACTORS = (0.3, 1.0, 2.0)
 """Shares of a step that are tried."""
 _DAMPING = 1e-2
-_FARTHEST = 3.0
+"""μ: a hundredth of the diagonal, nearly Gauss–Newton's step; its shares are tried."""
+_MAX_STEP = 3.0
 """Most that a number moves in a step, in its scale."""
-_NOTHING = 0.05
-"""Fall of the loss that is no progress."""
-_ENOUGH = 0.002
+_NO_PROGRESS = 0.05
+"""Fall of the loss, in units of log likelihood, that is no progress."""
+_NO_PROGRESS_SHARE = 0.002
 """Share of the loss below which a fall ends a fit."""
-_NUDGE, _SMALLEST = 0.1, 0.05
+_FIRST_DIFFERENCE, _MIN_DIFFERENCE = 0.1, 0.05
+"""Of derivatives, in scales of a number: at first, and the least at which a fit that
+makes no progress tries once more, three times finer."""
+_FINER = 0.3
+_MIN_SENSITIVITY_SHARE = 1e-9
+"""Of the most sensitive number's; below this a number is not identified at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +78,7 @@ class _Attempt:
     residual: Floats
     square: Floats
     loss: float
-    nudge: float = _NUDGE
+    difference: float = _FIRST_DIFFERENCE
     is_done: bool = False
 
     def case(self, x: Floats) -> Case:
@@ -110,7 +122,7 @@ def fit(
 
 
 def estimate_spread(judge: Judge, tried: Tried) -> Floats:
-    """(numbers,) sd of x, from how pieces disagree; inf where nothing tells."""
+    """(numbers,) sd of x, from how pieces disagree; inf where not identified."""
     attempt = _begin(judge, [(tried.suspects, tried.xs)])[0]
     if not len(attempt.x):
         return np.empty(0)
@@ -120,13 +132,17 @@ def estimate_spread(judge: Judge, tried: Tried) -> Floats:
     r, jacobian = flat[0], np.moveaxis(flat[1:], 0, -1)  # (P, M), (P, M, d)
     normal = np.einsum("pmi,pmj->ij", jacobian, jacobian)
     size = np.sqrt(np.diag(normal))
-    told = size > 1e-9 * size.max() if size.max() > 0 else size > 0
+    least = _MIN_SENSITIVITY_SHARE * size.max()
+    identified = size > least
     sd = np.full(len(attempt.x), np.inf)
-    if told.any():
-        pushes = np.einsum("pmi,pm->pi", jacobian, r)[:, told]
-        inverse = np.linalg.pinv(normal[np.ix_(told, told)], rcond=1e-10)
-        middle = pushes.T @ pushes + np.diag(np.diag(normal)[told])
-        sd[told] = np.sqrt(np.maximum(np.diag(inverse @ middle @ inverse), 0.0))
+    if identified.any():
+        # H⁻¹ (Σ_p g_p g_pᵀ) H⁻¹ with g_p = J_pᵀ r_p: pieces are independent clusters
+        # (Liang and Zeger 1986); diag H is what white noise alone would add
+        gradients = np.einsum("pmi,pm->pi", jacobian, r)[:, identified]
+        inverse = np.linalg.pinv(normal[np.ix_(identified, identified)], rcond=1e-10)
+        middle = gradients.T @ gradients + np.diag(np.diag(normal)[identified])
+        variance = np.diag(inverse @ middle @ inverse)
+        sd[identified] = np.sqrt(np.maximum(variance, 0.0))
     return sd
 
 
@@ -134,9 +150,12 @@ def find_slopes(judge: Judge, tried: Tried, places: Sequence[int]) -> Floats:
     """(numbers, pieces, M) derivatives of residuals by the numbers of a set."""
     x = np.array([v for part in tried.xs for v in part])
     attempt = _Attempt(tried.suspects, x, np.empty(0), np.empty(0), np.inf)
-    cases = [tried.case, *(attempt.case(x + _NUDGE * row) for row in np.eye(len(x)))]
+    cases = [
+        tried.case,
+        *(attempt.case(x + _FIRST_DIFFERENCE * row) for row in np.eye(len(x))),
+    ]
     answers = judge.bench.evaluate(cases, places)
-    return (answers[1:] - answers[0]) / _NUDGE
+    return (answers[1:] - answers[0]) / _FIRST_DIFFERENCE
 
 
 def _begin(
@@ -157,10 +176,12 @@ def _begin(
 
 def _slopes(judge: Judge, attempts: Sequence[_Attempt]) -> list[Floats]:
     """(numbers, pieces, M) derivatives of residuals, of all attempts in one go."""
-    nudged = [a.case(a.x + a.nudge * row) for a in attempts for row in np.eye(len(a.x))]
-    moved, place, slopes = judge.bench.evaluate(nudged), 0, []
+    moved = [
+        a.case(a.x + a.difference * row) for a in attempts for row in np.eye(len(a.x))
+    ]
+    answers, place, slopes = judge.bench.evaluate(moved), 0, []
     for a in attempts:
-        slopes.append((moved[place : place + len(a.x)] - a.residual) / a.nudge)
+        slopes.append((answers[place : place + len(a.x)] - a.residual) / a.difference)
         place += len(a.x)
     return slopes
 
@@ -170,7 +191,7 @@ def _advance(judge: Judge, attempts: Sequence[_Attempt]) -> None:
     trials: list[list[Floats]] = []
     for a, slope in zip(attempts, _slopes(judge, attempts), strict=True):
         step = _newton(judge, a, slope)
-        trials.append([a.x + factor * step for factor in _FACTORS])
+        trials.append([a.x + factor * step for factor in _STEP_FACTORS])
     cases = [a.case(x) for a, xs in zip(attempts, trials, strict=True) for x in xs]
     outcomes = judge.bench.evaluate(cases)
     squares = judge.condense(outcomes)
@@ -178,24 +199,30 @@ def _advance(judge: Judge, attempts: Sequence[_Attempt]) -> None:
     for k, (a, xs) in enumerate(zip(attempts, trials, strict=True)):
         winner = int(np.argmin(totals[k]))
         gained = a.loss - totals[k, winner]
-        if gained < _NOTHING:
-            a.is_done = a.nudge < _SMALLEST
-            a.nudge *= 0.3
+        if gained < _NO_PROGRESS:
+            a.is_done = a.difference < _MIN_DIFFERENCE
+            a.difference *= _FINER
             continue
-        at = k * len(_FACTORS) + winner
-        a.is_done = bool(gained < _ENOUGH * a.loss)
+        at = k * len(_STEP_FACTORS) + winner
+        a.is_done = bool(gained < _NO_PROGRESS_SHARE * a.loss)
         a.x, a.residual, a.square = xs[winner], outcomes[at], squares[at]
         a.loss = float(totals[k, winner])
 
 
 def _newton(judge: Judge, attempt: _Attempt, slope: Floats) -> Floats:
-    """Weighted least squares over what starts cannot explain."""
-    weight = np.sqrt(judge.weights(attempt.square))
+    """A damped step of weighted least squares over what starts cannot explain."""
+    count = len(attempt.x)
     clean = judge.clean(np.concatenate([attempt.residual[None], slope]))
-    flat = (clean * weight).reshape(len(clean), -1)
-    jacobian, r = flat[1:].T, flat[0]
-    normal = jacobian.T @ jacobian
-    size = np.diag(normal)
-    damped = normal + np.diag(_DAMPING * size + 1e-6 * size.mean() + 1e-12)
-    step = -np.linalg.solve(damped, jacobian.T @ r)
-    return np.clip(step, -_FARTHEST, _FARTHEST)
+    flat = clean.reshape(len(clean), -1)
+    rows, none = flat.shape[1], np.zeros((1, 0))
+    equations = NormalEquations(
+        Jacobian(flat[1:].T, np.zeros((rows, 0)), ()),
+        flat[0],
+        judge.weights(attempt.square).reshape(-1),
+        [slice(0, rows)],
+        none,
+        Prior(attempt.x, np.zeros((count, count))),  # numbers are bounded, not believed
+        attempt.x,
+    )
+    reach = np.full(count, _MAX_STEP)
+    return equations.step(_DAMPING, -reach, reach)[0]

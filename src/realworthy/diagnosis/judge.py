@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from realworthy.diagnosis.bench import Bench
 from realworthy.diagnosis.suspects import Case
+from realworthy.identification.solver.covariance import follow_starts
 
 Floats = NDArray[np.float64]
 
@@ -24,9 +25,7 @@ class Judge:
 
     def settle(self, base: Case) -> None:
         """Learns how starts act around a base case."""
-        self._shift = self.bench.shift_starts(base)  # (pieces, M, k)
-        gram = np.einsum("pmk,pml->pkl", self._shift, self._shift)
-        self._solve = np.linalg.inv(gram + np.eye(gram.shape[1]))
+        self._by_start = self.bench.shift_starts(base)  # (pieces, M, k)
 
     def squares(self, cases: Sequence[Case]) -> Floats:
         """(cases, pieces, joints) mean squared residuals, in noise variances."""
@@ -46,11 +45,10 @@ class Judge:
 
     def clean(self, residuals: Floats, places: Sequence[int] | None = None) -> Floats:
         """Residuals (n, pieces, M) without what wrong starts explain."""
-        own = slice(None) if places is None else list(places)
-        shift, solve = self._shift[own], self._solve[own]
-        known = np.einsum("pmk,npm->npk", shift, residuals)
-        off = np.einsum("pkl,npl->npk", solve, known)
-        return residuals - np.einsum("pmk,npk->npm", shift, off)
+        by_start = self._by_start if places is None else self._by_start[list(places)]
+        columns = np.moveaxis(residuals, 0, -1)  # (pieces, M, n)
+        left = columns - by_start @ follow_starts(by_start, columns)
+        return np.moveaxis(left, -1, 0)
 
     def losses(self, squares: Floats) -> Floats:
         """(…, pieces, joints): −log likelihood where the noise's size is not known.
@@ -58,8 +56,8 @@ class Judge:
         Grows with the logarithm of the residuals, so that no piece and no joint
         outweighs all others, and hardly changes below the noise.
         """
-        return 0.5 * self.bench.pieces[0].block_count * np.log1p(squares)
+        return 0.5 * self.bench.block_count * np.log1p(squares)
 
     def weights(self, square: Floats) -> Floats:
         """(pieces, M) of squared residuals around (pieces, joints) squares."""
-        return np.tile(1 / (1 + square), (1, self.bench.pieces[0].block_count))
+        return np.tile(1 / (1 + square), (1, self.bench.block_count))

@@ -10,6 +10,7 @@ from realworthy.errors import BadRecording, RealworthyError
 
 Floats = NDArray[np.float64]
 _FEWEST_ROWS = 20
+"""Rows of a segment of the spectrum at least: ten frequencies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,8 @@ from realworthy.simulators.residual_force import compute_along
 
 Floats = NDArray[np.float64]
 ROW_COUNT = 4000
+"""Rows at which inverse dynamics is evaluated: an rms over so many independent ones is
+known to 1 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def measure_forces(track: Track, states: States, simulated: Floats) -> ForceGap:
 
 def _missing(track: Track, states: States, rows: NDArray[np.intp]) -> Floats:
     """(rows, joints) torque that neither the model nor the twin's residual gives."""
-    found = missing_torques(
+    torque = missing_torques(
         track,
         rows,
         states.position[rows],
@@ -64,9 +66,9 @@ def _missing(track: Track, states: States, rows: NDArray[np.intp]) -> Floats:
     )
     residual = track.bound.twin.residual
     if residual is None:
-        return found
-    given = compute_along(residual, track, states.position, states.velocity, rows)
-    return found - given
+        return torque
+    learned = compute_along(residual, track, states.position, states.velocity, rows)
+    return torque - learned
 
 
 def _own_states(track: Track, simulated: Floats) -> States:

@@ -22,14 +22,17 @@ from realworthy.gap.intervals import (
     compute_newcombe_interval,
     compute_normal_quantile,
     compute_paired_bootstrap,
+    find_fewest_trials,
 )
-from realworthy.gap.trial_count import find_fewest_trials
 
 GOOD = 0.10
+"""Loss of success in reality (share of episodes) below which the grade is A."""
 POOR = 0.30
+"""Loss of success beyond which the grade is D; B lies between."""
 READY = 0.95
 """Success in simulation from which a gap says something about reality."""
 FEWEST_POLICIES = 5
+"""Policies for a rank correlation: of four, perfect agreement is chance once in 24."""
 
 Letter = Literal["A", "B", "D", "insufficient"]
 

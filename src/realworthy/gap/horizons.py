@@ -23,6 +23,8 @@ from realworthy.gap.intervals import (
 
 Floats = NDArray[np.float64]
 FEWEST_REPEATS = 3
+"""Repeats per arm: a scatter has two degrees of freedom then, the least that gives an
+interval at all."""
 SHORTEST_WINDOW = 5
 """Rows of growth that a slope needs."""
 

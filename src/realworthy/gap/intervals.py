@@ -1,4 +1,4 @@
-"""How far a number can be trusted: intervals of proportions, means and curves.
+"""How far a number can be trusted: intervals, and how many more trials they take.
 
 Nothing here knows what the numbers mean. Whatever is random takes a seed, and the same
 seed gives the same interval.
@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from realworthy.errors import RealworthyError
 
 Floats = NDArray[np.float64]
+MOST_TRIALS = 1_000_000
+"""Trials beyond which nobody waits for an answer."""
 
 
 class Interval(NamedTuple):
@@ -212,3 +214,21 @@ def _check_units(count: int, what: str) -> None:
             f"An interval needs at least two {what}; there are {count}.",
             hint="Repeat the trial, or for one long trajectory give block_rows.",
         )
+
+
+def find_fewest_trials(is_enough: Callable[[int], bool]) -> int | None:
+    """Fewest further trials that are enough; None where `MOST_TRIALS` would not do.
+
+    `is_enough` must stay true once it is; it is asked some twenty times.
+    """
+    if is_enough(0):
+        return 0
+    low, high = 0, 1
+    while not is_enough(high):
+        low, high = high, 2 * high
+        if high > MOST_TRIALS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high

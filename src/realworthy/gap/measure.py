@@ -28,6 +28,8 @@ _FINGERS = ("gripper", "jaw", "finger", "thumb")
 _FAR_OUT = 3.0
 """Times its range that a joint must be out of it for another unit to be the cause."""
 _MANY_ROWS, _COMPARED_RATE = 6000, 100.0
+"""Rows beyond which a long fast log is compared at 100 Hz: a minute of it, as fine as
+joints under load move."""
 _LADDER = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """[s] horizons at which recordings of different rates are put together."""
 
@@ -142,7 +144,7 @@ class Gap:
             curves.append(
                 (recording.transition.horizons, np.sqrt(np.mean(values**2, axis=1)))
             )
-        found = {}
+        by_horizon = {}
         for seconds in _LADDER:
             reached = [
                 float(np.interp(seconds, times, errors))
@@ -150,8 +152,8 @@ class Gap:
                 if times[0] * 0.99 <= seconds <= times[-1] * 1.01
             ]
             if reached:
-                found[seconds] = float(np.mean(reached))
-        return found
+                by_horizon[seconds] = float(np.mean(reached))
+        return by_horizon
 
 
 def measure(
@@ -169,19 +171,19 @@ def measure(
     """
     twin = load_twin(twin)
     listed, cut = cut_at_gaps(load_recordings(recordings))
-    found: list[RecordingGap] = []
+    gaps: list[RecordingGap] = []
     skipped: list[BadRecording] = []
     for i, recording in enumerate(listed):
         progress(i / len(listed), recording.name or "recording")
         try:
-            found.append(measure_recording(twin, recording, seed=seed))
+            gaps.append(measure_recording(twin, recording, seed=seed))
         except BadRecording as error:
             skipped.append(error)
-    if not found:
+    if not gaps:
         raise skipped[0]
     return Gap(
         twin=twin.name,
-        recordings=tuple(found),
+        recordings=tuple(gaps),
         cut=tuple(cut),
         skipped=tuple(error.problem for error in skipped),
     )
@@ -269,35 +271,35 @@ def _replay_gap(track: Track, simulated: Floats, *, diverged: bool) -> ReplayGap
 
 
 def _assumptions(track: Track, states: States) -> tuple[str, ...]:
-    said = []
+    sentences = []
     if track.hangs:
-        said.append(
+        sentences.append(
             "The motion of the base was not recorded: it hangs still above the floor."
         )
     if goes_through_floor(track, [j for j in track.joints if not is_finger(j)]):
-        said.append(THROUGH_FLOOR)
+        sentences.append(THROUGH_FLOOR)
     if track.recording.sidecar.command_kind is None:
         kinds = {line.kind for line in describe_commands(track.bound)}
-        said.append(
+        sentences.append(
             f"Commands are taken as {' and '.join(sorted(kinds))}, as the twin's are: "
             "the sidecar does not say command_kind."
         )
     for command, source in track.inputs.sources.items():
         if command in track.inputs.constant:
-            said.append(f"{command} rests at the home pose: {source}.")
+            sentences.append(f"{command} rests at the home pose: {source}.")
         elif source != command:
-            said.append(f"{command} is driven by {source}.")
+            sentences.append(f"{command} is driven by {source}.")
     lost = [j for j, s in states.velocity_source.items() if s == "differentiated"]
     recorded = [j for j in lost if f"{j}.velocity" in track.recording.signals]
     if recorded:
-        said.append(
+        sentences.append(
             _list(recorded) + ": recorded velocity is not the derivative of "
             "the position; positions were differentiated instead."
         )
     missing = [j for j in track.recording.joints if j not in track.joints]
     if missing:
-        said.append(f"Recorded but not in the twin: {_list(missing)}.")
-    return tuple(said)
+        sentences.append(f"Recorded but not in the twin: {_list(missing)}.")
+    return tuple(sentences)
 
 
 def _list(names: Sequence[str]) -> str:

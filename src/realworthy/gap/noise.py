@@ -9,6 +9,8 @@ from realworthy.recordings import Recording
 
 Floats = NDArray[np.float64]
 _ORDERS = (2, 3, 4, 5)
+"""Orders k of differences: 1 still sees motion, and beyond 5 few rows are left of short
+logs."""
 
 
 @dataclass(frozen=True, slots=True)

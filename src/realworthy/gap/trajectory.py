@@ -32,6 +32,7 @@ NEGLIGIBLE = 1e-3
 RANDOM = 0.2
 """Share of rows that must be worth an independent one in what counts as noise."""
 _FEWEST_ROWS = 20
+"""Rows for a fit of delay, gain and bias: three numbers from fewer fit chance."""
 _SMOOTHING = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16
 
 
@@ -176,13 +177,13 @@ def _fit_effects(sim: Floats, real: Floats, rate: float) -> dict[Free, _Fit]:
     def fit(free: Free) -> _Fit:
         if "delay" not in free:
             return solve(0.0, free)
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             lambda lag: solve(lag, free).mean_square,
             bounds=(nearest - 1.5, nearest + 1.5),
             method="bounded",
             options={"xatol": 1e-4},
         )
-        return solve(float(found.x), free)
+        return solve(float(minimum.x), free)
 
     moving: tuple[EffectName, ...] = ("delay",) if np.ptp(y) > 0 else ()
     return {free: fit(free) for free in _list_sets(*moving, "gain", "bias")}
@@ -236,10 +237,10 @@ def _find_lowest(values: Floats) -> dict[int, float]:
     bend = before - 2 * values + after
     is_low = (values <= before) & (values <= after) & (bend > 0)
     depth = (before - after) ** 2 / (8 * np.where(is_low, bend, 1.0))
-    found = np.flatnonzero(is_low)
-    if not len(found):
-        found = np.array([np.argmin(values)])
-    return {int(k): max(0.0, float(values[k] - depth[k])) for k in found}
+    lows = np.flatnonzero(is_low)
+    if not len(lows):
+        lows = np.array([np.argmin(values)])
+    return {int(k): max(0.0, float(values[k] - depth[k])) for k in lows}
 
 
 def _sum_windows(values: Floats, width: int) -> Floats:

@@ -89,10 +89,10 @@ def _gemm(node: Node, known: _Known) -> tuple[list[Shape], int]:
     (rows, inner), (a, b) = known.shape(node, 0), known.shape(node, 1)
     if _attribute(node, "transA", 0):
         rows, inner = inner, rows
-    found = rows, a if _attribute(node, "transB", 0) else b
+    width = rows, a if _attribute(node, "transB", 0) else b
     if len(node.inputs) > 2 and node.inputs[2]:
-        found = _broadcast(found, known.shape(node, 2))
-    return [found], math.prod(found) * inner
+        width = _broadcast(width, known.shape(node, 2))
+    return [width], math.prod(width) * inner
 
 
 def _matmul(node: Node, known: _Known) -> tuple[list[Shape], int]:
@@ -100,16 +100,16 @@ def _matmul(node: Node, known: _Known) -> tuple[list[Shape], int]:
         known.shape(node, 0),
         known.shape(node, 1),
     )
-    found = (*_broadcast(tuple(batch_a), tuple(batch_b)), rows, width)
-    return [found], math.prod(found) * inner
+    shape = (*_broadcast(tuple(batch_a), tuple(batch_b)), rows, width)
+    return [shape], math.prod(shape) * inner
 
 
 def _concat(node: Node, known: _Known) -> tuple[list[Shape], int]:
     shapes = [known.shape(node, i) for i in range(len(node.inputs))]
-    found = list(shapes[0])
+    joined = list(shapes[0])
     axis = _attribute(node, "axis", 0)
-    found[axis] = sum(shape[axis] for shape in shapes)
-    return [tuple(found)], 0
+    joined[axis] = sum(shape[axis] for shape in shapes)
+    return [tuple(joined)], 0
 
 
 def _constant(node: Node, known: _Known) -> tuple[list[Shape], int]:
@@ -137,11 +137,11 @@ def _squeeze(node: Node, known: _Known) -> tuple[list[Shape], int]:
 
 
 def _unsqueeze(node: Node, known: _Known) -> tuple[list[Shape], int]:
-    found = list(known.shape(node, 0))
-    total = len(found) + len(known.axes(node))
+    shape = list(known.shape(node, 0))
+    total = len(shape) + len(known.axes(node))
     for axis in sorted(axis % total for axis in known.axes(node)):
-        found.insert(axis, 1)
-    return [tuple(found)], 0
+        shape.insert(axis, 1)
+    return [tuple(shape)], 0
 
 
 def _recurrent(node: Node, known: _Known) -> tuple[list[Shape], int]:
@@ -161,20 +161,20 @@ def _reshape(node: Node, known: _Known) -> tuple[list[Shape], int]:
     if not _attribute(node, "allowzero", 0):
         lengths = [n or before[i] for i, n in enumerate(lengths)]
     rest = math.prod(n for n in lengths if n != -1)
-    found = tuple(math.prod(before) // rest if n == -1 else n for n in lengths)
-    if min(found, default=1) < 0 or math.prod(found) != math.prod(before):
+    shape = tuple(math.prod(before) // rest if n == -1 else n for n in lengths)
+    if min(shape, default=1) < 0 or math.prod(shape) != math.prod(before):
         raise ValueError("Reshape")
-    return [found], 0
+    return [shape], 0
 
 
 def _slice(node: Node, known: _Known) -> tuple[list[Shape], int]:
-    found = list(known.shape(node, 0))
+    shape = list(known.shape(node, 0))
     starts, ends = known.axes(node, 1), known.axes(node, 2)
     axes = known.axes(node, 3) if len(node.inputs) > 3 else range(len(starts))
     steps = known.axes(node, 4) if len(node.inputs) > 4 else [1] * len(starts)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        found[axis] = len(range(found[axis])[start:end:step])
-    return [tuple(found)], 0
+        shape[axis] = len(range(shape[axis])[start:end:step])
+    return [tuple(shape)], 0
 
 
 def _gather(node: Node, known: _Known) -> tuple[list[Shape], int]:
@@ -204,12 +204,12 @@ def _convolve(node: Node, known: _Known) -> tuple[list[Shape], int]:
         raise ValueError("Conv")
     lengths = [n + pads[i] + pads[axes + i] for i, n in enumerate(image)]
     reach = zip(lengths, kernel[1:], strides, strict=True)
-    found = (rows, outputs, *((n - k) // step + 1 for n, k, step in reach))
-    if min(found) < 1:
+    shape = (rows, outputs, *((n - k) // step + 1 for n, k, step in reach))
+    if min(shape) < 1:
         raise ValueError("Conv")
-    patches = rows * math.prod(found[2:]) * math.prod(kernel)
+    patches = rows * math.prod(shape[2:]) * math.prod(kernel)
     padded = rows * channels * math.prod(lengths)
-    return [found], patches * (outputs + 1) + padded
+    return [shape], patches * (outputs + 1) + padded
 
 
 RULES: dict[str, Rule] = {

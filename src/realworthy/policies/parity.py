@@ -23,19 +23,19 @@ def check_answers(policy: "Policy") -> None:
     """Raises where it does not answer as it did at export, or not with numbers."""
     parity = policy.contract.parity
     try:
-        found = _answer(policy, recall_examples(policy))
+        answers = _answer(policy, recall_examples(policy))
         apart = _measure_dependence(policy)
     except Exception as error:  # shapes within a graph are found out by running it
         raise BadFile(policy.path, f"its graph does not run: {say(error)}") from None
-    if found.shape[1:] != (policy.worlds, policy.contract.action.width):
+    if answers.shape[1:] != (policy.worlds, policy.contract.action.width):
         raise BadFile(
             policy.path,
-            f"its graph gives actions of shape {found.shape[1:]}; its contract has"
+            f"its graph gives actions of shape {answers.shape[1:]}; its contract has"
             f" {policy.contract.action.width}.",
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(answers).all():
         raise BadFile(policy.path, "its actions are not numbers (NaN or infinite).")
-    if apart > _allow(found):
+    if apart > _allow(answers):
         raise BadFile(
             policy.path,
             f"its actions in one world change by {apart:.2g} with what others see.",
@@ -60,14 +60,14 @@ def recall_examples(policy: "Policy") -> Inputs:
         return {name: np.zeros((2, *shape)) for name, shape in policy.inputs.items()}
     steps = len(parity.actions)
     rows = np.array(parity.observations).reshape(steps, contract.width)
-    found = policy.split(rows)
+    examples = policy.split(rows)
     for name, image in contract.images.items():
         share = np.frombuffer(b"".join(parity.images[name]), np.uint8) / np.float32(255)
         values = image.lower + (image.upper - image.lower) * share
-        found[name] = values.reshape(steps, *image.shape)
+        examples[name] = values.reshape(steps, *image.shape)
     for name, shape in contract.arrays.items():
-        found[name] = np.array(parity.arrays[name]).reshape(steps, *shape)
-    return found
+        examples[name] = np.array(parity.arrays[name]).reshape(steps, *shape)
+    return examples
 
 
 def measure_parity(policy: "Policy") -> float:
@@ -75,8 +75,8 @@ def measure_parity(policy: "Policy") -> float:
     parity = policy.contract.parity
     if parity is None:
         return 0.0
-    found = _answer(policy, recall_examples(policy))
-    return float(np.abs(found - np.array(parity.actions)[:, None]).max(initial=0.0))
+    answers = _answer(policy, recall_examples(policy))
+    return float(np.abs(answers - np.array(parity.actions)[:, None]).max(initial=0.0))
 
 
 def is_same(policy: "Policy") -> bool:
@@ -88,14 +88,14 @@ def is_same(policy: "Policy") -> bool:
 def _answer(policy: "Policy", seen: Inputs) -> Floats32:
     """(steps, worlds, actions) from a fresh state, every world seeing the same."""
     policy.reset()
-    found = []
+    answers = []
     for step in range(min(map(len, seen.values()), default=0)):
         rows = {name: x[step : step + 1] for name, x in seen.items()}
-        found.append(
+        answers.append(
             policy.act({k: np.repeat(x, policy.worlds, 0) for k, x in rows.items()})
         )
     policy.reset()
-    return np.array(found)
+    return np.array(answers)
 
 
 def _measure_dependence(policy: "Policy") -> float:

@@ -1,10 +1,11 @@
 """A policy as it is run: loaded from `.onnx`, held to its contract."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,21 @@ from realworthy.policies.rehearsal import rehearse
 from realworthy.policies.runner import Floats32, Ports, Runner, sort_ports
 
 Engine: TypeAlias = Literal["onnxruntime", "numpy"]
+PLANNERS = {".planner.yaml": "realworthy.adaptation.planner"}
+"""End of a file's name → the module that loads it (`PlannerModule`). What plans has the
+physics of a twin in the place of a graph, which a robot's own computer may lack."""
 InferContract: TypeAlias = Callable[[Path, Graph], Contract]
 """Makes a contract for a foreign policy, from what its file tells and asking."""
 _LOOPS = frozenset({"Loop", "Scan", "SequenceMap"})
 """Operations that repeat others as often as a number in the file says."""
+
+
+class PlannerModule(Protocol):
+    """Loads files that hold no graph."""
+
+    def load_planner(self, path: Path, worlds: int) -> "Policy": ...
+
+    def load_planner_contract(self, path: Path) -> Contract: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,9 +89,9 @@ class Policy:
     ) -> Floats32:
         by_name = observation if isinstance(observation, Mapping) else {}
         if {*by_name} != {*self.inputs}:
-            given = f"inputs {', '.join(by_name)}" if by_name else "one array"
+            wanted = f"inputs {', '.join(by_name)}" if by_name else "one array"
             raise RealworthyError(
-                f"The policy was given {given}; it takes {_say_shapes(self.inputs)}.",
+                f"The policy was given {wanted}; it takes {_say_shapes(self.inputs)}.",
                 hint="policy.act({name: array, …}) with these names.",
             )
         first, *_ = self.inputs
@@ -147,6 +159,8 @@ def load_policy(
             return policy
         policy = policy.path
     path = Path(policy)
+    if (planner := _find_planner(path)) is not None:
+        return planner.load_planner(path, worlds)
     graph = read_graph(path)
     contract = _find_contract(path, graph, infer)
     try:
@@ -181,7 +195,29 @@ def load_policy(
 def load_contract(path: Path | str, *, infer: InferContract | None = None) -> Contract:
     """The contract of a policy alone; its graph is not run."""
     path = Path(path)
+    if (planner := _find_planner(path)) is not None:
+        return planner.load_planner_contract(path)
     return _find_contract(path, read_graph(path), infer)
+
+
+def is_planner(path: Path) -> bool:
+    """Whether a file is that of a planner, which holds no graph."""
+    return any(path.name.endswith(end) for end in PLANNERS)
+
+
+def _find_planner(path: Path) -> PlannerModule | None:
+    """What loads a file of a planner; None: it is another file."""
+    for end, name in PLANNERS.items():
+        if path.name.endswith(end):
+            try:
+                return cast(PlannerModule, importlib.import_module(name))
+            except ImportError as error:
+                raise BadFile(
+                    path,
+                    f"a planner needs the physics of its twin: {say(error)}.",
+                    hint="Try: pip install 'realworthy[train]'",
+                ) from None
+    return None
 
 
 _SHAPE_HINT = (
@@ -210,8 +246,8 @@ def _find_contract(path: Path, graph: Graph, infer: InferContract | None) -> Con
     inputs, outputs = (_say(ports) for ports in (graph.inputs, graph.outputs))
     raise BadFile(
         path,
-        "it says neither which signals it sees nor what its actions mean: there is no"
-        f" metadata '{KEY}' in it and no {sidecar.name} beside it. It takes {inputs}"
+        "neither its observations nor the meaning of its actions is stated: there is"
+        f" no metadata '{KEY}' in it and no {sidecar.name} beside it. It takes {inputs}"
         f" and gives {outputs}.",
         hint=f"Write {sidecar.name}: docs/policies.md has an example with every key.",
     )
@@ -309,7 +345,7 @@ def _build_runner(
         try:
             runner = NumpyRunner(graph, ports, worlds=worlds)
             if (cost := compute_cost(graph, find_needed(graph, ports))) is None:
-                raise ValueError("what its graph costs cannot be told from its shapes")
+                raise ValueError("the cost of its graph does not follow from shapes")
             check_bytes(path, cost)
             return runner
         except (ValueError, LookupError, TypeError, AttributeError) as error:

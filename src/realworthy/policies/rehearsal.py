@@ -45,11 +45,11 @@ def rehearse(path: Path, wiring: Wiring) -> None:
         raise BadFile(path, problem) from None
     if done.returncode == 0:
         return
-    said = done.stdout.decode(errors="replace").strip()
-    if not said:
-        said = f"it ends the process, or needs more than {BYTES.value:,} bytes"
-    said = said.removeprefix("its graph does not run: ")
-    raise BadFile(path, f"its graph does not run: {said}")
+    answer = done.stdout.decode(errors="replace").strip()
+    if not answer:
+        answer = f"it ends the process, or needs more than {BYTES.value:,} bytes"
+    answer = answer.removeprefix("its graph does not run: ")
+    raise BadFile(path, f"its graph does not run: {answer}")
 
 
 def perform(path: Path, wiring: bytes) -> int:

@@ -19,7 +19,7 @@ from realworthy.robots import Command, Mode, Robot, RobotInfo, State
 from realworthy.twins import Twin, bind, load_twin
 from realworthy.twins.commands import describe_commands
 from realworthy.twins.layout import Layout
-from realworthy.twins.sources import builtin_names
+from realworthy.twins.model_sources import builtin_names
 
 Floats = NDArray[np.float64]
 _ONLY = np.array([0])

@@ -26,7 +26,7 @@ _TONES: dict[CalibrationOutcome, Tone] = {
 }
 _VERDICTS = {
     CalibrationOutcome.IMPROVED: "Better on held-out recordings",
-    CalibrationOutcome.ALREADY_RIGHT: "The twin was already right",
+    CalibrationOutcome.ALREADY_RIGHT: "The nominal model was already accurate",
     CalibrationOutcome.NOT_BETTER: "No better: the twin was not written",
     CalibrationOutcome.NOT_IDENTIFIED: "Nothing identified: no twin was written",
 }
@@ -65,43 +65,51 @@ class CalibrationView:
     @cached_property
     def gap(self) -> GapView:
         """The worst held-out recordings, before and after."""
-        told = self.calibration
-        order = sorted(range(len(told.errors)), key=lambda i: -told.errors[i].after)
-        drawn = [told.held_out[i] for i in order[:_DRAWN]]
+        calibration = self.calibration
+        order = sorted(
+            range(len(calibration.errors)), key=lambda i: -calibration.errors[i].after
+        )
+        drawn = [calibration.held_out[i] for i in order[:_DRAWN]]
         before, after = (
             Gap(
                 twin=twin.name,
                 recordings=tuple(measure_recording(twin, one) for one in drawn),
             )
-            for twin in (told.original, told.twin)
+            for twin in (calibration.original, calibration.twin)
         )
         return GapView(before, after, CALIBRATED_LABELS)
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
-        told, unit = self.calibration, self.gap.unit
-        count = len(told.errors)
+        calibration, unit = self.calibration, self.gap.unit
+        count = len(calibration.errors)
         note = f"{count} held-out recording{'' if count == 1 else 's'}"
         return (
-            Tile(label="before", value=Amount(told.before, unit), note=note),
-            Tile(label="after", value=Amount(told.after, unit), note=note),
+            Tile(label="before", value=Amount(calibration.before, unit), note=note),
+            Tile(label="after", value=Amount(calibration.after, unit), note=note),
             *self._fold_tiles,
             Tile(
                 label="reduced χ²",
-                value=Amount(told.reduced_chi2),
+                value=Amount(calibration.reduced_chi2),
                 note="1 where noise alone explains the residuals",
             ),
         )
 
     @property
     def _fold_tiles(self) -> tuple[Tile, ...]:
-        told, unit = self.calibration, self.gap.unit
-        if not told.folds:
+        calibration, unit = self.calibration, self.gap.unit
+        if not calibration.folds:
             return ()
-        note = f"{len(told.folds)} folds left out in turn"
+        note = f"{len(calibration.folds)} folds left out in turn"
         return (
-            Tile(label="mean fold", value=Amount(told.folds_mean, unit), note=note),
-            Tile(label="worst fold", value=Amount(told.folds_worst, unit), note=note),
+            Tile(
+                label="mean fold", value=Amount(calibration.folds_mean, unit), note=note
+            ),
+            Tile(
+                label="worst fold",
+                value=Amount(calibration.folds_worst, unit),
+                note=note,
+            ),
         )
 
     @cached_property

@@ -126,11 +126,11 @@ def _check(residual: Residual, path: Path) -> None:
         )
     wanted = count_inputs(described)
     outputs = 1 if described.scope == "joint" else len(described.joints)
-    found = len(ensemble.centre), ensemble.heads.shape[-1]
-    if found != (wanted, outputs):
+    shape = len(ensemble.centre), ensemble.heads.shape[-1]
+    if shape != (wanted, outputs):
         raise BadFile(
             path,
-            f"it has {found[0]} inputs and {found[1]} outputs; its description has"
+            f"it has {shape[0]} inputs and {shape[1]} outputs; its description has"
             f" {wanted} and {outputs}.",
         )
     if not all(np.isfinite(a).all() for a in _flatten(ensemble).values()):
@@ -138,7 +138,7 @@ def _check(residual: Residual, path: Path) -> None:
 
 
 def _flatten(ensemble: Ensemble) -> dict[str, np.ndarray]:
-    own = {
+    arrays = {
         f.name: np.asarray(getattr(ensemble, f.name))
         for f in fields(Ensemble)
         if f.name != "envelope"
@@ -147,11 +147,11 @@ def _flatten(ensemble: Ensemble) -> dict[str, np.ndarray]:
         f"{_ENVELOPE}{f.name}": np.asarray(getattr(ensemble.envelope, f.name))
         for f in fields(Envelope)
     }
-    return own | around
+    return arrays | around
 
 
 def _unflatten(arrays: dict[str, np.ndarray]) -> Ensemble:
     around = {f.name: arrays[f"{_ENVELOPE}{f.name}"] for f in fields(Envelope)}
     reach = float(around.pop("reach"))
-    own = {f.name: arrays[f.name] for f in fields(Ensemble) if f.name != "envelope"}
-    return Ensemble(**own, envelope=Envelope(**around, reach=reach))
+    parts = {f.name: arrays[f.name] for f in fields(Ensemble) if f.name != "envelope"}
+    return Ensemble(**parts, envelope=Envelope(**around, reach=reach))

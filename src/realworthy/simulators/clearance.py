@@ -37,17 +37,17 @@ class Clearance:
 
         `position` is (rows, joints); other joints are at home. Negative: they overlap.
         """
-        found = np.full(len(position), self.reach)
+        least = np.full(len(position), self.reach)
         closest, pair = self.reach, ("", "")
         for row, values in enumerate(position):
             near = self._find_pairs(values)
             for geoms, distance in near.items():
                 if geoms in self._exempt:
                     continue
-                found[row] = min(found[row], distance)
+                least[row] = min(least[row], distance)
                 if distance < closest:
                     closest, pair = distance, self._name(geoms)
-        return found, pair
+        return least, pair
 
     def find_culprit(self, position: Floats, home: Floats) -> int | None:
         """The joint that brings parts closest by leaving home; None where none does.
@@ -73,15 +73,15 @@ class Clearance:
         mujoco.mj_collision(model, data)
         if data.ncon == 0:
             return {}
-        found: dict[tuple[int, int], float] = {}
+        reaches: dict[tuple[int, int], float] = {}
         geoms, distances = data.contact.geom, data.contact.dist
         for (first, second), distance in zip(
             geoms.tolist(), distances.tolist(), strict=True
         ):
             if distance < self.reach:
                 key = (min(first, second), max(first, second))
-                found[key] = min(found.get(key, self.reach), distance)
-        return found
+                reaches[key] = min(reaches.get(key, self.reach), distance)
+        return reaches
 
     def _name(self, geoms: tuple[int, int]) -> tuple[str, str]:
         bodies = [int(self._model.geom_bodyid[g]) for g in geoms]
@@ -99,14 +99,14 @@ def find_lowest(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Fl
     """
     model = bound.model
     touching = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    own = np.flatnonzero(touching & (model.body_weldid[model.geom_bodyid] != 0))
-    middle, half = model.geom_aabb[own, :3], model.geom_aabb[own, 3:]
-    found = np.full(len(position), np.inf)
+    geoms = np.flatnonzero(touching & (model.body_weldid[model.geom_bodyid] != 0))
+    middle, half = model.geom_aabb[geoms, :3], model.geom_aabb[geoms, 3:]
+    lowest = np.full(len(position), np.inf)
     for row, data in enumerate(_take_poses(bound, joints, position)):
-        up = data.geom_xmat[own, 6:]  # of each shape's axes
+        up = data.geom_xmat[geoms, 6:]  # of each shape's axes
         reach = (up * middle - np.abs(up) * half).sum(axis=1)
-        found[row] = (data.geom_xpos[own, 2] + reach).min(initial=np.inf)
-    return found
+        lowest[row] = (data.geom_xpos[geoms, 2] + reach).min(initial=np.inf)
+    return lowest
 
 
 def measure_depth(bound: BoundTwin, joints: Sequence[str], position: Floats) -> Floats:
@@ -120,13 +120,13 @@ def measure_depth(bound: BoundTwin, joints: Sequence[str], position: Floats) -> 
     )
     floors &= ~model.geom_quat[:, 1:3].any(axis=1)
     moves = model.body_weldid[model.geom_bodyid] != 0
-    found = np.zeros(len(position))
+    depth = np.zeros(len(position))
     for row, data in enumerate(_take_poses(bound, joints, position)):
         mujoco.mj_collision(model, data)
         geoms = data.contact.geom
         between = floors[geoms].any(axis=1) & moves[geoms].any(axis=1)
-        found[row] = -data.contact.dist[between].min(initial=0.0)
-    return found
+        depth[row] = -data.contact.dist[between].min(initial=0.0)
+    return depth
 
 
 def _take_poses(

@@ -104,8 +104,8 @@ class MujocoCpu(Simulator):
         self._seen = self._batch.warning[..., _COUNT].copy()
         residual = self.bound.twin.residual
         self._residual = residual and ResidualForce(residual, self.bound)
-        own = (self._residual,) if self._residual else ()
-        self._effects = (*effects, *own)
+        built_in = (self._residual,) if self._residual else ()
+        self._effects = (*effects, *built_in)
         if self._effects:
             self._applied = self.array("qfrc_applied")
         for effect in self._effects:
@@ -143,12 +143,12 @@ class MujocoCpu(Simulator):
         if not len(ids):
             return
         self._batch.reset(np.unique(ids), stage=_NO_STAGE)
-        for name, initial, given in (
+        for name, initial, wanted in (
             ("qpos", self._initial_qpos, qpos),
             ("qvel", self._initial_qvel, qvel),
             ("ctrl", self._own("own.initial_ctrl"), command),
         ):
-            rows = initial[ids] if given is None else given
+            rows = initial[ids] if wanted is None else wanted
             self._batch.bind(name)[ids] = rows_of(rows, ids, self.world_count)
         self._outcomes[ids] = Outcome.OK
         self._batch.warning[ids] = 0
@@ -194,10 +194,10 @@ class MujocoCpu(Simulator):
         elif name.startswith(OWN_PREFIX):
             values = self._own(name)
         else:
-            found = self._batch.expanded(name)
+            expanded = self._batch.expanded(name)
             shared = np.asarray(self.bound.compiled.nominal(name))
             values = np.broadcast_to(shared, (self.world_count, *shared.shape))
-            values = values if found is None else found
+            values = values if expanded is None else expanded
         values = values.view()
         values.flags.writeable = False
         return values
@@ -301,16 +301,16 @@ class MujocoCpu(Simulator):
         It is computed again at the present state, and other arrays keep what they had.
         """
         outputs = [a for a in self._arrays.values() if not a.flags.writeable]
-        found = self._batch.bind(name)
-        if found.flags.writeable:  # part of the state
-            return found
+        bound_values = self._batch.bind(name)
+        if bound_values.flags.writeable:  # part of the state
+            return bound_values
         before = [array.copy() for array in outputs]
         self._batch.forward(stage=_ALL_STAGES)
         for array, values in zip(outputs, before, strict=True):
             array.flags.writeable = True
             array[:] = values
             array.flags.writeable = False
-        return found
+        return bound_values
 
     def _own(self, name: str) -> Floats:
         """A field of ours: per world where the bound space moves it, else shared."""
@@ -391,7 +391,7 @@ def _history_places(
     Found by asking MuJoCo to fill a history and looking what changed, so that nothing
     here depends on how it lays the buffer out.
     """
-    found = []
+    places = []
     data = mujoco.MjData(model)
     for actuator in range(model.nactuator):
         samples = int(model.actuator_history[actuator, 0])
@@ -405,8 +405,8 @@ def _history_places(
             mujoco.mj_resetData(model, data)
             before = data.history.copy()
             mujoco.mj_initCtrlHistory(model, data, actuator, None, values.ravel())
-            found.append((np.flatnonzero(data.history != before), first + k))
-    return found
+            places.append((np.flatnonzero(data.history != before), first + k))
+    return places
 
 
 def fill_sensor_histories(
@@ -420,13 +420,16 @@ def fill_sensor_histories(
     data = mujoco.MjData(model)
     for world in ids.tolist():
         batch.get_data(world, data)
-        own = batch.get_model(world)
-        own.sensor_delay[:] = 0.0
-        mujoco.mj_forward(own, data)
+        world_model = batch.get_model(world)
+        world_model.sensor_delay[:] = 0.0
+        mujoco.mj_forward(world_model, data)
         for sensor in delayed.tolist():
-            first, width = int(own.sensor_adr[sensor]), int(own.sensor_dim[sensor])
+            first, width = (
+                int(world_model.sensor_adr[sensor]),
+                int(world_model.sensor_dim[sensor]),
+            )
             now = data.sensordata[first : first + width]
-            values = np.tile(now, int(own.sensor_history[sensor, 0]))
-            mujoco.mj_initSensorHistory(own, data, sensor, None, values, 0.0)
+            values = np.tile(now, int(world_model.sensor_history[sensor, 0]))
+            mujoco.mj_initSensorHistory(world_model, data, sensor, None, values, 0.0)
         history[world] = data.history
     batch.forward(np.unique(ids), _ALL_STAGES)

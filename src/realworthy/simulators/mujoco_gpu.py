@@ -136,15 +136,15 @@ class MujocoGpu(Simulator):
     ) -> None:
         """Puts the marked worlds at time zero, with all that they remember."""
         on = self._worlds
-        for place, initial, given in (
+        for place, initial, wanted in (
             (on.start_qpos, on.initial_qpos, qpos),
             (on.start_qvel, on.initial_qvel, qvel),
             (on.start_ctrl, on.initial_ctrl, command),
         ):
-            if given is None:
+            if wanted is None:
                 wp.copy(place, initial)
             else:
-                fill(place, given, ids)
+                fill(place, wanted, ids)
         on.clear(stream)
         if self._laws:
             started = share(on.marked), share(on.start_ctrl)

@@ -31,8 +31,8 @@ def build_contract(worlds: TaskWorlds) -> Contract:
     still = [x for x in lines.values() if x not in moved]
     joints = _list_joints(worlds, [*moved, *still])
     if len(kinds) > 1:
-        found = ", ".join(sorted(kinds))
-        raise RealworthyError(f"Task '{task.name}' has commands of kinds {found}.")
+        names = ", ".join(sorted(kinds))
+        raise RealworthyError(f"Task '{task.name}' has commands of kinds {names}.")
     deployable = [x for x in task.groups if x.purpose is Purpose.DEPLOYABLE]
     late = tuple(steps * worlds.period for steps in worlds.randomization.latency)
     return Contract(
@@ -49,6 +49,9 @@ def build_contract(worlds: TaskWorlds) -> Contract:
         command_kind=kinds.pop(),
         gains=_list_resting_gains(worlds, still) | _list_gains(worlds, moved),
         roles=task.twin.role_choices,
+        drives={
+            x.signal: x.joint for x in moved if x.joint and x.joint != find_owner(x)
+        },
         resting=_list_resting(worlds, still),
         limits=_list_limits(worlds, joints),
         inputs={
@@ -106,8 +109,8 @@ def _find_gains(worlds: TaskWorlds, line: CommandLine) -> DriveGains | None:
 
 
 def _list_gains(worlds: TaskWorlds, moved: list[CommandLine]) -> dict[str, DriveGains]:
-    found = {find_owner(x): _find_gains(worlds, x) for x in moved}
-    return {owner: gains for owner, gains in found.items() if gains is not None}
+    by_owner = {find_owner(x): _find_gains(worlds, x) for x in moved}
+    return {owner: gains for owner, gains in by_owner.items() if gains is not None}
 
 
 def _list_resting_gains(
@@ -117,15 +120,15 @@ def _list_resting_gains(
 
     A gripper's servo may scale its command, so that its kp is no factor of that.
     """
-    model, found = worlds.bound.model, {}
+    model, resting = worlds.bound.model, {}
     for line in still:
         gains = _find_gains(worlds, line)
         if gains is None:
             actuator = model.actuator(find_owner(line)).id
             kp, kd = (-float(x) for x in model.actuator_biasprm[actuator, 1:3])
             gains = DriveGains(kp=max(kp, 0.0), kd=max(kd, 0.0))
-        found[find_owner(line)] = gains
-    return found
+        resting[find_owner(line)] = gains
+    return resting
 
 
 def _list_resting(worlds: TaskWorlds, still: list[CommandLine]) -> dict[str, float]:
@@ -136,7 +139,7 @@ def _list_resting(worlds: TaskWorlds, still: list[CommandLine]) -> dict[str, flo
 
 
 def _list_limits(worlds: TaskWorlds, joints: tuple[str, ...]) -> dict[str, JointLimits]:
-    layout, found = Layout(worlds.bound), {}
+    layout, limits = Layout(worlds.bound), {}
     for joint, (lower, upper) in layout.joint_ranges().items():
         if joint not in joints:
             continue
@@ -145,13 +148,13 @@ def _list_limits(worlds: TaskWorlds, joints: tuple[str, ...]) -> dict[str, Joint
             effort = float(layout.torque_limits[layout.actuator(joint)])
         sheet = worlds.task.twin.datasheet.get(joint)
         speed = None if sheet is None else sheet.speed_limit
-        found[joint] = JointLimits(
+        limits[joint] = JointLimits(
             lower=None if np.isinf(lower) else float(lower),
             upper=None if np.isinf(upper) else float(upper),
             velocity=speed,
             effort=None if np.isinf(effort) else effort,
         )
-    return found
+    return limits
 
 
 def _find_delays(worlds: TaskWorlds) -> tuple[float, float]:

@@ -22,9 +22,9 @@ from realworthy.errors import UnknownName
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import CommandLine, describe_commands
 from realworthy.twins.layout import Layout
+from realworthy.twins.model_sources import compile_spec
 from realworthy.twins.roles import Foot, RobotPart
 from realworthy.twins.roles.part import CHOSEN
-from realworthy.twins.sources import compile_spec
 
 _HOME = "home"
 _IN_PLACE = "in place of"

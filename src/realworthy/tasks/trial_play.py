@@ -51,10 +51,10 @@ def _check_facts(task: Task, name: str) -> None:
     for fact, kind in _FACTS.items():
         value = getattr(task, fact, None)
         if not isinstance(value, kind):
-            said = "nothing" if value is None else repr(value)
+            shown = "nothing" if value is None else repr(value)
             raise RealworthyError(
-                f"Task '{name}' has {said} as `{fact}`.",
-                hint="realworthy.tasks.task.Task explains what each task says.",
+                f"Task '{name}' has {shown} as `{fact}`.",
+                hint="realworthy.tasks.task.Task lists what each task must state.",
             )
     for fact in ("period", "seconds"):
         if not 0 < getattr(task, fact) < float("inf"):
@@ -94,12 +94,12 @@ def _check_shape(
         is_right = value.dtype is kind
     if is_right:
         return
-    said = type(value).__name__
+    shown = type(value).__name__
     if isinstance(value, Tensor):
-        said = f"{tuple(value.shape)} of {value.dtype}"
+        shown = f"{tuple(value.shape)} of {value.dtype}"
     wanted = f"({count},), one value for each world"
     raise RealworthyError(
-        f"{what} of task '{name}' is {said}; it should be {wanted}"
+        f"{what} of task '{name}' is {shown}; it should be {wanted}"
         f"{'' if kind is None else f', of {kind}'}.",
         hint="Tasks work on all worlds at once: realworthy.tasks.task.Task.",
     )

@@ -7,8 +7,7 @@ its own room; here do not live methods. May import everything but `cli`.
 
 from realworthy.tours.robots import ROBOTS, TourRobot, find_robot
 from realworthy.tours.run import tour, try_way
-from realworthy.tours.settings import TourSettings, quick_tour
-from realworthy.tours.tour import Tour, TourVerdict
+from realworthy.tours.tour import Tour, TourSettings, TourVerdict, quick_tour
 
 __all__ = [
     "ROBOTS",

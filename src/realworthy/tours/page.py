@@ -71,7 +71,7 @@ class TourView:
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
-        found = [
+        tiles = [
             Tile(
                 label=f"Trained on {_WORDS[each.way]}",
                 value=Percent(each.real.mean),
@@ -79,7 +79,7 @@ class TourView:
             )
             for each in self.tour.fared
         ]
-        return tuple(found)
+        return tuple(tiles)
 
     @cached_property
     def policies(self) -> PageTable:
@@ -133,12 +133,12 @@ class TourView:
 
     @cached_property
     def causes(self) -> tuple[str, ...]:
-        found = self.tour.diagnosis
-        if found is None:
+        diagnosis = self.tour.diagnosis
+        if diagnosis is None:
             return ()
         return tuple(
             f"{describe_cause(name)}: {100 * share:.0f} % of the gap"
-            for name, share in found.causes[:4]
+            for name, share in diagnosis.causes[:4]
         )
 
     @property
@@ -153,12 +153,12 @@ class TourView:
     @property
     def gap_words(self) -> str:
         tour, names = self.tour, " and ".join(p.stem for p in self.tour.list_unseen())
-        said = f"{self.short_gap} These motions are {names}."
+        text = f"{self.short_gap} These motions are {names}."
         if tour.gap_again is None:
-            return said
+            return text
         off = Amount(tour.gap_again, tour.unit)
         return (
-            f"{said} In trials of its own policy the calibrated twin's predictions "
+            f"{text} In trials of its own policy the calibrated twin's predictions "
             f"0.5 s ahead are off by {off}."
         )
 

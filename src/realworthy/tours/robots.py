@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from realworthy.errors import BadFile, UnknownName
-from realworthy.identification.excitation.limits import LimitSettings
+from realworthy.identification.excitation.twin_limits import LimitSettings
 from realworthy.realities import RealityNoise
 from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.task_files import is_file_task, load_named

@@ -32,8 +32,8 @@ from realworthy.errors import RealworthyError
 from realworthy.gap import measure
 from realworthy.identification import calibrate
 from realworthy.identification.excitation import record
+from realworthy.identification.excitation.design_task import ExcitationSettings
 from realworthy.identification.excitation.excite import excite
-from realworthy.identification.excitation.subject import ExcitationSettings
 from realworthy.progress import Progress, ignore
 from realworthy.realities import RealityFile, StandIn, make_reality, save_reality
 from realworthy.recordings import Recording, save_recording
@@ -43,8 +43,13 @@ from realworthy.tasks.catalogue import find_task
 from realworthy.tasks.trial_play import check_task
 from realworthy.tours.hidden_truth import hide, record_sines
 from realworthy.tours.robots import TourRobot, find_robot
-from realworthy.tours.settings import TourSettings
-from realworthy.tours.tour import HiddenParameter, PolicyResult, Tour, TourDiagnosis
+from realworthy.tours.tour import (
+    HiddenParameter,
+    PolicyResult,
+    Tour,
+    TourDiagnosis,
+    TourSettings,
+)
 from realworthy.tours.training import Way, train_way
 from realworthy.tours.trials import RealTrials, WireTrials, wait_for
 from realworthy.twins import load_twin, save_twin
@@ -217,9 +222,9 @@ class _Story:
         return _Work(step, self.pool.submit(_clock, work, *args, **more))
 
     def _get(self, work: _Work[T]) -> T:
-        found, seconds = work.future.result()
+        result, seconds = work.future.result()
         self._charge(work.step, seconds)
-        return found
+        return result
 
     def _charge(self, step: str, seconds: float) -> None:
         processor = self.tour.processor
@@ -256,13 +261,13 @@ class _Story:
     def _record(
         self, name: str, *, count: int, seconds: float, first: int = 0
     ) -> list[Recording]:
-        found = record_sines(
+        recordings = record_sines(
             self.robot, self._reality, count=count, seconds=seconds, first=first
         )
-        self._keep(found, name)
+        self._keep(recordings, name)
         self._tick("record")
         self.tell("record", f"{count} motions of {seconds:g} s on the robot.")
-        return found
+        return recordings
 
     def _keep(self, recordings: list[Recording], name: str) -> None:
         place = self.folder / "recordings"
@@ -287,22 +292,22 @@ class _Story:
         settings = ExcitationSettings(
             seconds=_MOTION, period=_MOTION, generation_count=2, check_count=4
         )
-        found = excite(self.twin, settings=settings, limits=self.robot.limits)
-        save_motion(found.motion, self.folder / "motion.csv")
-        done = record(found.motion, StandIn(self._reality), self.twin)
+        design = excite(self.twin, settings=settings, limits=self.robot.limits)
+        save_motion(design.motion, self.folder / "motion.csv")
+        done = record(design.motion, StandIn(self._reality), self.twin)
         self._tick("excite")
         lasted = done.recording.duration
         self._keep([done.recording], "excited")
-        said = f"The most informative motion for its drives: {lasted:.1f} s recorded."
+        text = f"The most informative motion for its drives: {lasted:.1f} s recorded."
         if done.reason:
-            said += f" The guard ended it: {done.reason}."
-        self.tell("excite", said)
+            text += f" The guard ended it: {done.reason}."
+        self.tell("excite", text)
         return [done.recording] if lasted >= _MIN_SECONDS_TO_FIT else []
 
     def calibrate(self, recordings: list[Recording], unseen: list[Recording]) -> None:
         """The twin, from these and a motion that is designed for it."""
-        found = calibrate(self.twin, [*recordings, *self._excite()])
-        save_twin(found.twin, self.calibrated)
+        calibration = calibrate(self.twin, [*recordings, *self._excite()])
+        save_twin(calibration.twin, self.calibrated)
         after = measure(load_twin(str(self.calibrated)), unseen)
         self.tour.gap_after = after.replay.position_rmse
         true = self.twin.with_values(self._reality.file.parameters).space
@@ -315,7 +320,7 @@ class _Story:
                 sd=one.sd,
                 truth=true[one.name].nominal,
             )
-            for one in found.estimates
+            for one in calibration.estimates
             if one.is_fitted or true[one.name].nominal != one.before
         )
         self._tick("calibrate")
@@ -325,26 +330,28 @@ class _Story:
     def _diagnose(self, unseen: list[Recording]) -> None:
         """By the nominal model; beside training, which steps back for it."""
         parts = [recording.crop(0.0, _GLANCE) for recording in unseen]
-        found = diagnose(self.twin, parts, settings=SearchSettings(seconds=_PATIENCE))
+        diagnosis = diagnose(
+            self.twin, parts, settings=SearchSettings(seconds=_PATIENCE)
+        )
         self.tour.diagnosis = TourDiagnosis(
-            summary=found.summary,
-            causes=tuple((cause.name, cause.share) for cause in found.causes),
+            summary=diagnosis.summary,
+            causes=tuple((cause.name, cause.share) for cause in diagnosis.causes),
         )
         self._tick("diagnose")
-        self.tell("diagnose", found.summary)
+        self.tell("diagnose", diagnosis.summary)
 
     def _judge_each(
         self, trained: dict[Way, _Work[tuple[Path, float]]]
     ) -> dict[Way, _Judged]:
         """Certifies and tries every policy as soon as it is there, beside the rest."""
         ways = {work.future: way for way, work in trained.items()}
-        found = {}
+        judged = {}
         for future in as_completed(ways):
             way = ways[future]
             policy, simulated = self._get(trained[way])
             self._tick("train")
             self.tell("train", f"{way}: {100 * simulated:.0f} % success in simulation.")
-            found[way] = _Judged(
+            judged[way] = _Judged(
                 policy,
                 simulated,
                 self._ask(
@@ -357,7 +364,7 @@ class _Story:
                 ),
                 self._ask("judge", self.plan_judgement(policy)),
             )
-        return found
+        return judged
 
     def plan_judgement(self, policy: Path) -> Callable[[], Share]:
         """Its successes on the robot; to be done in any process."""
@@ -397,18 +404,18 @@ class _Story:
                 for way, policy in policies.items()
             }
             wait_for(tuple(under_way.values()))
-            found = {way: one.read() for way, one in under_way.items()}
+            by_way = {way: one.read() for way, one in under_way.items()}
         self._tick("deploy")
-        for way, trials in found.items():
+        for way, trials in by_way.items():
             self.tell("deploy", f"{way}, over the wire: {trials.summary}.")
-        return found
+        return by_way
 
     def _measure_again(self, trials: dict[Way, RealTrials]) -> None:
-        own = trials.get(Way.CALIBRATED)
-        if own is None or not own.recordings:
+        repeats = trials.get(Way.CALIBRATED)
+        if repeats is None or not repeats.recordings:
             return
-        found = measure(load_twin(str(self.calibrated)), own.load())
-        self.tour.gap_again = again = found.horizons.get(_AHEAD)
+        gap = measure(load_twin(str(self.calibrated)), repeats.load())
+        self.tour.gap_again = again = gap.horizons.get(_AHEAD)
         self._tick("measure again")
         if again is not None:  # trials that guards stopped may be too short
             off = self._say_gap(again)
@@ -434,8 +441,8 @@ def _certify(policy: Path, twin: str, output: Path, realities: int) -> Certifica
 def _judge(policy: Path, hidden: RealityFile, count: int, seed: int) -> Share:
     reality = make_reality("hidden", hidden)
     subject = build_subject(policy, twin=reality.file.twin)
-    found = play_reality(subject, reality, count, seed=seed)
-    return to_share(found.success_count, found.valid_count)
+    outcomes = play_reality(subject, reality, count, seed=seed)
+    return to_share(outcomes.success_count, outcomes.valid_count)
 
 
 def tour_suite(realities: int) -> Suite:

@@ -53,8 +53,10 @@ class RealTrials:
         """Successes of all and what stopped others, or why there were none: a busy
         machine is no robot."""
         if not self.successes:
-            said = f"not tried: {self.refusal or 'no trial was recorded'}"
-            return f"{said}. {_BUSY}" if self.refusal.startswith("clock") else said
+            outcome = f"not tried: {self.refusal or 'no trial was recorded'}"
+            return (
+                f"{outcome}. {_BUSY}" if self.refusal.startswith("clock") else outcome
+            )
         share = f"{sum(self.successes)} of {len(self.successes)}"
         if not self.stopped:
             return share
@@ -181,9 +183,9 @@ class WireTrials:
         """The address at which the robot listens: its first word."""
         pipe = self._stand_in.stdout
         assert pipe is not None
-        said = b""
+        output = b""
         end = time.monotonic() + _START
-        while not said.endswith(b"\n"):
+        while not output.endswith(b"\n"):
             left = end - time.monotonic()
             if left <= 0 or not select.select([pipe], [], [], left)[0]:
                 raise RealworthyError(
@@ -196,11 +198,11 @@ class WireTrials:
                     f"The stand-in robot did not start: {self._read_last_word()}",
                     hint=f"Its whole output: {self._log}",
                 )
-            said += more
-        return said.split()[0].decode()
+            output += more
+        return output.split()[0].decode()
 
     def _begin(self, turn: _Turn) -> None:
-        given = [f"{name}={value}" for name, value in turn.inputs.items()]
+        inputs = [f"{name}={value}" for name, value in turn.inputs.items()]
         seconds = self._robot.seconds
         turn.folder.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
@@ -209,7 +211,7 @@ class WireTrials:
                 + ["--yes", "--no-wiggle", "--clean-before", str(_CLEAN)]
                 + ["--trials", str(turn.count), "--seconds", str(seconds)]
                 + ["--output", str(turn.folder), "--json", str(turn.report)]
-                + (["--input", *given] if given else []),
+                + (["--input", *inputs] if inputs else []),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -222,8 +224,8 @@ class WireTrials:
         return 3 * turn.count * self._robot.seconds + _PATIENCE
 
     def _read_last_word(self) -> str:
-        said = self._log.read_text(errors="replace").strip().splitlines()
-        return said[-1] if said else "it wrote no message."
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it wrote no message."
 
     def _list_recordings(self, turn: _Turn) -> list[tuple[Path, bool]]:
         """Each with whether the trial went to its end."""
@@ -271,8 +273,8 @@ def _share_out(
     inputs: Sequence[Mapping[str, float]], trials: int, folder: Path
 ) -> list[_Turn]:
     """Trials in turn to what a policy may be told; those told alike follow another."""
-    found = []
-    for k, told in enumerate(inputs[:trials]):
+    turns = []
+    for k, settings in enumerate(inputs[:trials]):
         place = folder if len(inputs) == 1 else folder / f"input_{k + 1}"
-        found.append(_Turn(told, len(range(k, trials, len(inputs))), place))
-    return found
+        turns.append(_Turn(settings, len(range(k, trials, len(inputs))), place))
+    return turns

@@ -12,7 +12,7 @@ fits (`identification`). May import: `parameters`, `recordings`, `robots`, `actu
 from realworthy.twins.bind import BoundTwin, bind
 from realworthy.twins.files import load_twin, parse_twin, save_twin
 from realworthy.twins.inspection import Datasheet, Inspection, ModelFinding, inspect
-from realworthy.twins.sources import builtin_names
+from realworthy.twins.model_sources import builtin_names
 from realworthy.twins.twin import Provenance, Twin
 
 __all__ = [

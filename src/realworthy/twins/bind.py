@@ -13,8 +13,8 @@ from realworthy.errors import BadModel, RealworthyError
 from realworthy.parameters import Operation, Parameter, ParameterSpace, Scope
 from realworthy.twins.compiled_model import OWN_PREFIX, CompiledModel, own_fields
 from realworthy.twins.drives.install import ExplicitDrive, install_drives
+from realworthy.twins.model_sources import compile_spec
 from realworthy.twins.signal_sensors import add_sensors
-from realworthy.twins.sources import compile_spec
 from realworthy.twins.space import find_parameter, writer_of
 from realworthy.twins.twin import Twin, check_told
 from realworthy.twins.writers import WRITERS, Fields, ModelEdit, Rows
@@ -104,8 +104,8 @@ class BoundTwin:
         import copy
 
         model = copy.copy(self.model)
-        own = {name: value.copy() for name, value in self.compiled.own.items()}
-        self.write(model_fields(model, own, self.fields), slice(None), sample)
+        fields = {name: value.copy() for name, value in self.compiled.own.items()}
+        self.write(model_fields(model, fields, self.fields), slice(None), sample)
         mujoco.mj_setConst(model, mujoco.MjData(model))
         return model
 
@@ -170,19 +170,19 @@ def _compile(
     first = CompiledModel(
         plain, {**own_fields(plain), **_law_fields(drives)}, twin.objects
     )
-    told = [
+    delays = [
         find_parameter(first, name, twin.owner, twin.listing)
         for name in twin.parameters
     ]
-    for parameter in told:
+    for parameter in delays:
         check_told(parameter, twin.parameters[parameter.name], owner=twin.owner)
     values = {n: t.value for n, t in twin.parameters.items() if t.value is not None}
-    moved = [parameter for parameter in told if parameter.name in values]
+    moved = [parameter for parameter in delays if parameter.name in values]
     _make_room(spec, first, [*space, *moved])
     model = compile_spec(spec, twin.name)
     _restore_inertials(model, plain)
-    own = {**own_fields(model), **_law_fields(drives)}
-    compiled = CompiledModel(model, own, twin.objects)
+    fields = {**own_fields(model), **_law_fields(drives)}
+    compiled = CompiledModel(model, fields, twin.objects)
     if moved:
         _write_values(compiled, moved, values, owner=twin.owner)
     return compiled, drives, spec
@@ -193,9 +193,9 @@ def _keep_commands(twin: Twin, space: ParameterSpace) -> Twin:
     longest = {name: a.get_delay_limit() for name, a in twin.actuators.items()}
     for name in longest:
         for owner in (name, "all"):
-            told = twin.parameters.get(f"{owner}.delay")
-            if told is not None and told.value is not None:
-                longest[name] = max(longest[name], told.value)
+            delay = twin.parameters.get(f"{owner}.delay")
+            if delay is not None and delay.value is not None:
+                longest[name] = max(longest[name], delay.value)
     for parameter in space.of_kind("delay"):
         for element in parameter.binding.elements:
             if element in longest:
@@ -302,9 +302,9 @@ def _told_factors(twin: Twin, space: ParameterSpace) -> Floats:
     """(d,) factors that the nominals have in them already, 1 where there is none."""
     factors = np.ones(len(space))
     for column, parameter in enumerate(space):
-        told = twin.parameters.get(parameter.name)
-        if parameter.binding.operation is Operation.SCALE and told and told.value:
-            factors[column] = told.value
+        value = twin.parameters.get(parameter.name)
+        if parameter.binding.operation is Operation.SCALE and value and value.value:
+            factors[column] = value.value
     return factors
 
 

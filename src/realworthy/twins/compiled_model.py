@@ -45,9 +45,9 @@ class CompiledModel:
         """Index of a named object; a missing one is an error with its near misses."""
         index = mujoco.mj_name2id(self.model, kind, name)
         if index < 0:
-            what = kind.name.removeprefix("mjOBJ_").lower()
+            element = kind.name.removeprefix("mjOBJ_").lower()
             names = object_names(self.model, kind)
-            raise UnknownName(what, name, names, owner="the model", hint="")
+            raise UnknownName(element, name, names, owner="the model", hint="")
         return index
 
 
@@ -72,8 +72,8 @@ def find_object_bodies(compiled: CompiledModel) -> set[str]:
     """Names of all bodies of objects, those that hang on them included."""
     model = compiled.model
     roots = [compiled.id(mujoco.mjtObj.mjOBJ_BODY, name) for name in compiled.objects]
-    found = np.flatnonzero(np.isin(model.body_rootid, roots))
-    return {model.body(body).name for body in found.tolist()}
+    bodies = np.flatnonzero(np.isin(model.body_rootid, roots))
+    return {model.body(body).name for body in bodies.tolist()}
 
 
 def own_fields(model: mujoco.MjModel) -> dict[str, NDArray[np.float64]]:

@@ -23,7 +23,7 @@ from realworthy.parameters.belief_files import BeliefText
 from realworthy.robots.roles import RoleChoices
 from realworthy.twins.drives.networks import load_network
 from realworthy.twins.inspection import Datasheet
-from realworthy.twins.sources import (
+from realworthy.twins.model_sources import (
     BUILTIN_FOLDER,
     MENAGERIE_PREFIX,
     MODEL_SUFFIXES,

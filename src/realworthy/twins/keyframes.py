@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.twins.sources import compile_spec
+from realworthy.twins.model_sources import compile_spec
 
 Ids = NDArray[np.intp]
 

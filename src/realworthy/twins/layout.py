@@ -45,8 +45,8 @@ class Layout:
     def link(self, joint: str) -> tuple[list[int], list[int]]:
         """Places in `qpos` and `qvel` that add up to the angle of a joint's link."""
         parts = (joint, play_joint(joint), flex_joint(joint))
-        found = [self.joint(part) for part in parts if part in self.joints]
-        return [q for q, _ in found], [dof for _, dof in found]
+        joints = [self.joint(part) for part in parts if part in self.joints]
+        return [q for q, _ in joints], [dof for _, dof in joints]
 
     def actuator(self, joint: str) -> int:
         """The (first) actuator that drives a joint."""
@@ -64,12 +64,12 @@ class Layout:
 
     def joint_ranges(self) -> dict[str, tuple[float, float]]:
         """Joint → its ends [rad or m]; ±inf where it has none."""
-        model, found = self.bound.model, {}
+        model, ranges = self.bound.model, {}
         for name in self.joints:
             i = self.bound.compiled.id(_JOINT, name)
             low, high = model.jnt_range[i].tolist()
-            found[name] = (low, high) if model.jnt_limited[i] else (-np.inf, np.inf)
-        return found
+            ranges[name] = (low, high) if model.jnt_limited[i] else (-np.inf, np.inf)
+        return ranges
 
     @cached_property
     def driven_dofs(self) -> Ids:
@@ -191,9 +191,9 @@ class Layout:
     def sensors(self, measured: Measured) -> list[Ids]:
         """Columns of `sensordata` of every sensor that measures this."""
         model = self.bound.model
-        found = np.flatnonzero(model.sensor_type == int(_SENSORS[measured]))
-        widths = model.sensor_dim[found]
-        firsts = model.sensor_adr[found]
+        sensors = np.flatnonzero(model.sensor_type == int(_SENSORS[measured]))
+        widths = model.sensor_dim[sensors]
+        firsts = model.sensor_adr[sensors]
         return [
             np.arange(f, f + w, dtype=np.intp)
             for f, w in zip(firsts.tolist(), widths.tolist(), strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 from realworthy.errors import BadModel
 from realworthy.twins.compiled_model import own_fields
 from realworthy.twins.keyframes import keep_keyframes
-from realworthy.twins.sources import compile_spec
+from realworthy.twins.model_sources import compile_spec
 
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
 _ROTOR = 1e-4
@@ -66,8 +66,8 @@ def _add_second_joint(spec: mujoco.MjSpec, joint: str, name: str) -> mujoco.MjsJ
     first = _find_joint(spec, joint)
     body = first.parent
     names = [j.name for j in body.joints]
-    own = {joint, play_joint(joint), flex_joint(joint)}
-    if name in names or not own.issuperset(names):
+    allowed = {joint, play_joint(joint), flex_joint(joint)}
+    if name in names or not allowed.issuperset(names):
         raise BadModel(
             f"'{joint}' cannot get a second joint: its body '{body.name}' has the "
             f"joints {', '.join(names)}.",
@@ -85,10 +85,10 @@ def _add_second_joint(spec: mujoco.MjSpec, joint: str, name: str) -> mujoco.MjsJ
 
 def add_drag(spec: mujoco.MjSpec, joint: str, coefficient: float) -> None:
     """Air around a joint's link: − coefficient · q̇ |q̇| [N·m·s²/rad²] beside damping."""
-    own = _find_joint(spec, joint)
-    damping = np.array(own.damping)
+    element = _find_joint(spec, joint)
+    damping = np.array(element.damping)
     damping[1] += coefficient
-    own.damping = damping
+    element.damping = damping
 
 
 def add_cable(
@@ -98,24 +98,24 @@ def add_cable(
 
     Beside a spring that the joint has, both become one.
     """
-    own = _find_joint(spec, joint)
-    springs = np.array(own.stiffness)
-    in_degrees = spec.compiler.degree and own.type == _HINGE
+    element = _find_joint(spec, joint)
+    springs = np.array(element.stiffness)
+    in_degrees = spec.compiler.degree and element.type == _HINGE
     wanted = np.rad2deg(rest) if in_degrees else rest
     total = springs[0] + stiffness
-    own.springref = (springs[0] * own.springref + stiffness * wanted) / total
+    element.springref = (springs[0] * element.springref + stiffness * wanted) / total
     springs[0] = total
-    own.stiffness = springs
+    element.stiffness = springs
 
 
 def _find_joint(spec: mujoco.MjSpec, joint: str) -> mujoco.MjsJoint:
-    found = spec.joint(joint)
-    if found is None or found.type not in (_HINGE, _SLIDE):
+    element = spec.joint(joint)
+    if element is None or element.type not in (_HINGE, _SLIDE):
         raise BadModel(
             f"There is no hinge or slide called '{joint}' in the model.",
             hint="realworthy show TWIN lists the joints.",
         )
-    return found
+    return element
 
 
 def add_slosh(
@@ -219,13 +219,13 @@ def _let_touch(spec: mujoco.MjSpec) -> None:
 
 def limit_torque(spec: mujoco.MjSpec, joint: str, limit: float) -> None:
     """Lets no actuator on a joint give more than `limit` [N·m] to it."""
-    found = [actuator for actuator in spec.actuators if actuator.target == joint]
-    if not found:
+    actuators = [actuator for actuator in spec.actuators if actuator.target == joint]
+    if not actuators:
         raise BadModel(
             f"No actuator drives a joint called '{joint}'.",
             hint="realworthy show TWIN lists the actuators.",
         )
-    for actuator in found:
+    for actuator in actuators:
         force = limit / abs(float(actuator.gear[0]))
         actuator.forcerange = [-force, force]
         actuator.forcelimited = True

@@ -14,8 +14,8 @@ from realworthy.identification.excitation import (
     find_limits,
 )
 from realworthy.identification.excitation.design import Designer
+from realworthy.identification.excitation.design_task import find_subject
 from realworthy.identification.excitation.excite import finish
-from realworthy.identification.excitation.subject import find_subject
 from realworthy.recordings.motion import Motion, Reference
 from realworthy.simulators import MujocoCpu
 from realworthy.simulators.clearance import Clearance

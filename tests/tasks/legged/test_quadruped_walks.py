@@ -12,7 +12,7 @@ from realworthy.tasks.legged.quadruped import (
     QuadrupedVelocity,
     quadruped_randomization,
 )
-from realworthy.tasks.legged.walking import WalkMetrics
+from realworthy.tasks.legged.walk_metrics import WalkMetrics
 from realworthy.tasks.randomization.curriculum import ease, ramp
 
 pytestmark = pytest.mark.slow

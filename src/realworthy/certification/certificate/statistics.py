@@ -15,15 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from realworthy.errors import RealworthyError
 from realworthy.gap.grades import Grade, compute_look_level, grade_transfer
 from realworthy.gap.intervals import (
+    MOST_TRIALS,
     Interval,
     compute_normal_quantile,
     compute_paired_bootstrap,
     compute_wilson_interval,
+    find_fewest_trials,
 )
-from realworthy.gap.trial_count import MOST_TRIALS, find_fewest_trials
 
 Floats = NDArray[np.float64]
 _FEWEST_PAIRS = 8
+"""Pairs below which no change is claimed: fewer have too few distinct resamples for a
+95 % interval."""
 
 
 class CertificateVerdict(enum.StrEnum):

@@ -38,6 +38,8 @@ from realworthy.twins.layout import Layout
 __all__ = ["Aspect", "ContractFinding", "Mark", "check_interface", "check_playable"]
 
 _SAME_RATE = 0.01
+"""Share by which two periods may differ: clocks of boards are off by far less, any two
+rates in use (50, 60, 100, … Hz) by far more."""
 Floats = NDArray[np.floating]
 
 
@@ -51,7 +53,7 @@ def check_interface(
     """
     contract = policy if isinstance(policy, Contract) else policy.contract
     task = build_contract(worlds)
-    found = [
+    findings = [
         *_check_twin(contract, task),
         *_check_names(contract, worlds),
         *_check_measurable(contract, worlds),
@@ -68,7 +70,7 @@ def check_interface(
         *([] if isinstance(policy, Contract) else judge_parity(policy)),
     ]
     looked = [a for a in Aspect if a is not Aspect.PARITY or policy is not contract]
-    return tuple(_fill_in(found, looked, contract))
+    return tuple(_fill_in(findings, looked, contract))
 
 
 def _fill_in(
@@ -108,7 +110,7 @@ def _fill_in(
 
 
 def _check_twin(contract: Contract, task: Contract) -> Iterator[ContractFinding]:
-    for what, ours, theirs in (
+    for subject, ours, theirs in (
         ("twin", contract.twin.name, task.twin.name),
         ("task", contract.task, task.task),
     ):
@@ -116,7 +118,7 @@ def _check_twin(contract: Contract, task: Contract) -> Iterator[ContractFinding]
             yield ContractFinding(
                 name=Aspect.TWIN,
                 mark=Mark.WARNING,
-                about=f"It was trained for {what} '{ours}', not '{theirs}'.",
+                about=f"It was trained for {subject} '{ours}', not '{theirs}'.",
                 remedy="A certificate holds for the twin and task it was made on.",
             )
     then, now = contract.task_file, task.task_file
@@ -139,8 +141,8 @@ def _check_twin(contract: Contract, task: Contract) -> Iterator[ContractFinding]
 
 def _list_settings(contract: Contract) -> str:
     """What of the task was set, in words."""
-    told = (f"{name}={value}" for name, value in contract.task_settings.items())
-    return ", ".join(told) or "the task's own settings"
+    settings = (f"{name}={value}" for name, value in contract.task_settings.items())
+    return ", ".join(settings) or "the task's own settings"
 
 
 def _check_names(contract: Contract, worlds: TaskWorlds) -> Iterator[ContractFinding]:
@@ -187,14 +189,14 @@ def _check_names(contract: Contract, worlds: TaskWorlds) -> Iterator[ContractFin
 def _check_measurable(
     contract: Contract, worlds: TaskWorlds
 ) -> Iterator[ContractFinding]:
-    given = {*contract.inputs, *contract.action.names}
+    needed = {*contract.inputs, *contract.action.names}
     exists, measured = worlds.simulator.signals, list_measured(worlds)
-    for name in find_unmeasured(contract.terms, {*measured, *given}):
+    for name in find_unmeasured(contract.terms, {*measured, *needed}):
         is_there = name in exists
         yield ContractFinding(
             name=Aspect.MEASURABLE,
             mark=Mark.FAILED,
-            about=f"'{name}' is known in simulation only; the robot lacks it."
+            about=f"'{name}' exists in simulation only; no robot measures it."
             if is_there
             else f"Nothing measures '{name}', and no input is called so.",
             remedy="Leave the term to the critic and train again, or estimate the"

@@ -173,10 +173,10 @@ def judge_normaliser(
     said = contract.normaliser
     if said is None or seen is None or len(seen) < _MIN_ROWS:
         if is_own(contract) or said is not None:
-            why = "no observations were given" if said else "the contract says none"
+            why = "no observations were given" if said else "the contract states none"
             about = f"Not judged: {why}."
         else:
-            about = "The contract says none; what the graph does inside is its own."
+            about = "The contract states none; one inside the graph is not checked."
         yield ContractFinding(name=Aspect.NORMALISER, mark=Mark.OK, about=about)
         return
     z = np.abs((seen - np.array(said.mean)) / np.array(said.sd))
@@ -192,15 +192,15 @@ def judge_normaliser(
             about=f"{column} is seen {high[worst]:.3g} sd from the normaliser's mean"
             f" ({said.mean[worst]:.3g} ± {said.sd[worst]:.2g}); {count} of"
             f" {contract.width} numbers are further off than {_UNUSUAL:g} sd.",
-            remedy="It may be of another training: export the policy again with the"
-            " normaliser that it learned with.",
+            remedy="It may come from another training run: export the policy again"
+            " with the normaliser that it learned with.",
         )
     elif spread < _MIN_SPREAD_RATIO:
         yield ContractFinding(
             name=Aspect.NORMALISER,
             mark=Mark.WARNING,
-            about=f"Numbers vary by {spread:.2g} of what the normaliser says (median).",
-            remedy="It may be of another training; or the policy hardly moves.",
+            about=f"Numbers vary by {spread:.2g} of the normaliser's sd (median).",
+            remedy="It may come from another training run, or the policy hardly moves.",
         )
     else:
         about = (

@@ -46,13 +46,13 @@ class Column:
         return owner if dot + kind in _OF_JOINTS else ""
 
     def __str__(self) -> str:
-        what = self.signal or "part"
-        what = (
-            what
+        name = self.signal or "part"
+        name = (
+            name
             if self.part in (ColumnPart.VALUE, ColumnPart.MIXED)
-            else f"{self.part} {what}"
+            else f"{self.part} {name}"
         )
-        return f"{self.term}: {what}" + (f", {self.age} steps ago" if self.age else "")
+        return f"{self.term}: {name}" + (f", {self.age} steps ago" if self.age else "")
 
 
 def list_columns(terms: Sequence[Term]) -> tuple[Column, ...]:
@@ -99,7 +99,7 @@ _SAME_OFFSET = 0.01
 """[unit of the signal] by which offsets may differ."""
 _TRAIN_AGAIN = "Certify the file that training wrote, or train again on this task."
 _CHECK = (
-    "Right only if the network was trained so: compare with the trainer's settings."
+    "Correct only if the network was trained so: compare with the trainer's settings."
 )
 
 

@@ -108,11 +108,11 @@ def judge_episodes(successes: int, valid: int, invalid: int, bar: float) -> Judg
 
 def describe(judged: Judgement, invalid: int = 0) -> str:
     """One sentence."""
-    said = f"{judged}."
-    said = said[0].upper() + said[1:]
+    text = f"{judged}."
+    text = text[0].upper() + text[1:]
     if invalid:
-        said += f" The physics of {invalid} more diverged."
-    return said
+        text += f" The physics of {invalid} more diverged."
+    return text
 
 
 def _play_until_settled(
@@ -123,12 +123,15 @@ def _play_until_settled(
     while played < cell.episodes:
         size = min(batch, cell.episodes - played)
         numbers = np.arange(played, played + size)
-        found = play_condition(
+        rollouts = play_condition(
             subject, cell.condition, size, seed=seed, numbers=numbers, with_trace=True
         )
-        yield found
+        yield rollouts
         played += size
-        successes, count = successes + found.success_count, count + found.valid_count
+        successes, count = (
+            successes + rollouts.success_count,
+            count + rollouts.valid_count,
+        )
         judged = judge_episodes(successes, count, played - count, bar)
         if judged.verdict is not CertificateVerdict.INSUFFICIENT:
             return
@@ -137,10 +140,10 @@ def _play_until_settled(
 def _count_seen(traces: list[Trace]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for trace in traces:
-        found = classify(trace, hard=(), soft=_SEEN)
+        outcomes = classify(trace, hard=(), soft=_SEEN)
         for code in _SEEN:
-            if code in found.seen:
-                total[code.name.lower()] += found.count_seen(code)
+            if code in outcomes.seen:
+                total[code.name.lower()] += outcomes.count_seen(code)
     return {name: n for name, n in total.items() if n}
 
 
@@ -148,7 +151,7 @@ def _spend(traces: list[Trace]) -> dict[str, float]:
     """95 % quantiles over episodes."""
     if not traces:
         return {}
-    found: dict[str, list[Floats]] = {}
+    spent: dict[str, list[Floats]] = {}
     for trace in traces:
         mean, peak = compute_power(trace)
         heat = compute_heat(trace, time_constant_s=_THERMAL) / trace.torque_limit
@@ -158,8 +161,8 @@ def _spend(traces: list[Trace]) -> dict[str, float]:
             ("peak_power", peak),
             ("heat", heat.max(axis=1)),
         ):
-            found.setdefault(name, []).append(values)
-    joined = {name: np.concatenate(values) for name, values in found.items()}
+            spent.setdefault(name, []).append(values)
+    joined = {name: np.concatenate(values) for name, values in spent.items()}
     finite = {name: x[np.isfinite(x)] for name, x in joined.items()}
     return {name: float(np.quantile(x, 0.95)) for name, x in finite.items() if len(x)}
 
@@ -196,7 +199,7 @@ def examine_margin(
     skipped = ""
     for step in margin.steps:
         try:
-            found = play_condition(
+            rollouts = play_condition(
                 subject,
                 step.condition,
                 margin.episodes,
@@ -206,7 +209,7 @@ def examine_margin(
         except CannotPlay as reason:
             skipped = reason.problem if not levels else ""
             break
-        share = to_share(found.success_count, found.valid_count)
+        share = to_share(rollouts.success_count, rollouts.valid_count)
         levels.append(Level(value=step.value, share=share))
         if share.mean < bar:
             failing = step.value

@@ -23,6 +23,7 @@ from realworthy.certification.suite.suite import Suite
 from realworthy.errors import RealworthyError, Unwritable
 from realworthy.learning.runs import list_versions
 from realworthy.policies.onnx_file import read_graph
+from realworthy.policies.policy import is_planner
 from realworthy.recordings import Recording, save_recording
 
 Result: TypeAlias = CellResult | MarginResult | ValidityResult | WorstResult
@@ -108,31 +109,33 @@ def open_manifest(folder: Path) -> artefacts.Manifest:
 
 def fingerprint(subject: Subject, suite: Suite, is_asked: bool) -> str:
     """What makes two examinations the same one; `is_asked`: engines were named."""
-    found = hashlib.sha256(hash_policy(subject.path).encode())
-    found.update(msgspec.json.encode(subject.contract))
-    found.update(msgspec.json.encode(list_versions()))
-    found.update(msgspec.json.encode(suite))
+    digest = hashlib.sha256(hash_policy(subject.path).encode())
+    digest.update(msgspec.json.encode(subject.contract))
+    digest.update(msgspec.json.encode(list_versions()))
+    digest.update(msgspec.json.encode(suite))
     twin = subject.twin
-    found.update(f"{__version__} {subject.task.name} {twin.name} {is_asked}".encode())
-    found.update(msgspec.json.encode((subject.task.file, subject.task.settings)))
-    found.update(twin.spec().to_xml().encode())
-    found.update(np.ascontiguousarray(twin.space.nominal).tobytes())
-    found.update(repr((twin.actuators, twin.datasheet)).encode())
-    found.update(repr(twin.residual and twin.residual.description).encode())
-    found.update(repr({k: x.file for k, x in twin.networks.items()}).encode())
+    digest.update(f"{__version__} {subject.task.name} {twin.name} {is_asked}".encode())
+    digest.update(msgspec.json.encode((subject.task.file, subject.task.settings)))
+    digest.update(twin.spec().to_xml().encode())
+    digest.update(np.ascontiguousarray(twin.space.nominal).tobytes())
+    digest.update(repr((twin.actuators, twin.datasheet)).encode())
+    digest.update(repr(twin.residual and twin.residual.description).encode())
+    digest.update(repr({k: x.file for k, x in twin.networks.items()}).encode())
     belief = subject.belief
     if belief is not None:
-        found.update(np.ascontiguousarray(belief.sample(16, seed=0)).tobytes())
-        found.update(" ".join(belief.space.names).encode())
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(belief.sample(16, seed=0)).tobytes())
+        digest.update(" ".join(belief.space.names).encode())
+    return digest.hexdigest()
 
 
 def hash_policy(path: Path) -> str:
     """Of all files that hold a policy's numbers."""
-    found = hashlib.sha256(path.read_bytes())
+    digest = hashlib.sha256(path.read_bytes())
+    if is_planner(path):
+        return digest.hexdigest()
     for beside in read_graph(path).companions:
-        found.update(beside.read_bytes())
-    return found.hexdigest()
+        digest.update(beside.read_bytes())
+    return digest.hexdigest()
 
 
 def _check_empty(folder: Path) -> None:
@@ -158,7 +161,7 @@ def record_failure(
     names = tuple(case.e)  # the condition's own among them
     condition = msgspec.structs.replace(condition, times={}, plus={})
     rows = np.tile(list(case.e.values()), (_TRIES, 1)) if names else None
-    found = play_condition(
+    rollouts = play_condition(
         subject,
         condition,
         _TRIES,
@@ -168,16 +171,16 @@ def record_failure(
         numbers=np.full(_TRIES, case.number),
         with_signals=True,
     )
-    failed = np.flatnonzero((found.failure != 0) & ~found.invalid)
+    failed = np.flatnonzero((rollouts.failure != 0) & ~rollouts.invalid)
     if not len(failed):
         return None
-    assert found.signals is not None
-    assert found.commands is not None
+    assert rollouts.signals is not None
+    assert rollouts.commands is not None
     world = int(failed[0])
-    steps = max(round(found.seconds[world] / subject.contract.period) - 1, 2)
-    commands = found.commands[world, :steps].astype(np.float64)
+    steps = max(round(rollouts.seconds[world] / subject.contract.period) - 1, 2)
+    commands = rollouts.commands[world, :steps].astype(np.float64)
     signals = subject.build_worlds(Condition(), 1, seed=0).simulator.signals
-    values = found.signals[world, :steps].astype(np.float64)
+    values = rollouts.signals[world, :steps].astype(np.float64)
     columns = dict(zip(signals, values.T, strict=True))
     columns |= dict(zip(subject.contract.action.commands, commands.T, strict=True))
     time = np.arange(steps, dtype=np.float64) * subject.contract.period

@@ -47,11 +47,11 @@ class Examination:
     def list_parts(self) -> tuple[SuitePart, ...]:
         """Cells first: they are the most informative for their time."""
         suite = self.suite
-        found = [SuitePart("cell", i) for i in range(len(suite.cells))]
-        found += [SuitePart("coverage", 0)] if suite.coverage is not None else []
-        found += [SuitePart("margin", i) for i in range(len(suite.margins))]
-        found += [SuitePart("search", 0)] if suite.search is not None else []
-        return tuple(found)
+        parts = [SuitePart("cell", i) for i in range(len(suite.cells))]
+        parts += [SuitePart("coverage", 0)] if suite.coverage is not None else []
+        parts += [SuitePart("margin", i) for i in range(len(suite.margins))]
+        parts += [SuitePart("search", 0)] if suite.search is not None else []
+        return tuple(parts)
 
     def is_long(self, part: SuitePart) -> bool:
         """Whether it takes much longer than most."""
@@ -100,15 +100,15 @@ def examine_all(
 ) -> SuiteResults:
     """Every answer, those that are kept already among them."""
     parts = examination.list_parts()
-    found = {part: kept.find(part) for part in parts}
-    waiting = [part for part, result in found.items() if result is None]
+    answers = {part: kept.find(part) for part in parts}
+    waiting = [part for part, result in answers.items() if result is None]
     run = _run_on_ray if with_ray else _run_beside if workers > 1 else _run_here
     for part, result in run(examination, waiting, workers):
         kept.keep(part, result)
-        found[part] = result
-        left = sum(one is None for one in found.values())
-        progress(1 - left / len(found), part.name(examination.suite))
-    results = list(found.values())
+        answers[part] = result
+        left = sum(one is None for one in answers.values())
+        progress(1 - left / len(answers), part.name(examination.suite))
+    results = list(answers.values())
     return SuiteResults(
         cells=tuple(r for r in results if isinstance(r, CellResult)),
         coverage=next((r for r in results if isinstance(r, ValidityResult)), None),
@@ -189,7 +189,7 @@ def _run_beside(
     """In processes of this machine, each with one thread; the longest parts first."""
     ordered = sorted(parts, key=lambda part: not examination.is_long(part))
     errands = _pack(examination, ordered)
-    hint = "Try fewer --workers; with --output it goes on where it stopped."
+    hint = "Try fewer --workers; with --output it resumes."
     with start_processes(workers, hint=hint) as pool:
         tasks = {pool.submit(errand.do): errand.part for errand in errands}
         for task in as_completed(tasks):

@@ -13,7 +13,11 @@ from pathlib import Path
 import msgspec
 
 from realworthy.artefacts import dump_yaml, reading, writing
-from realworthy.certification.foreign.notes import Notes, find_normaliser, read_notes
+from realworthy.certification.foreign.exporter_metadata import (
+    Notes,
+    find_normaliser,
+    read_notes,
+)
 from realworthy.certification.foreign.tree import draft_tree
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.policies import Contract
@@ -143,7 +147,7 @@ def _sort(path: Path, graph: Graph, action_width: int | None) -> Ports:
     except ValueError as error:
         hint = (
             "Export the actor alone; or call its action `actions` among several"
-            " outputs; or name the task, whose number of actions tells which it is."
+            " outputs; or name the task, whose number of actions identifies it."
         )
         if any(port.name == "time_step" for port in graph.inputs):
             hint = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from realworthy.certification.foreign.notes import ExporterNotes
+from realworthy.certification.foreign.exporter_metadata import ExporterNotes
 from realworthy.policies import Contract, Gravity, Linear, Term
 from realworthy.policies.contract import InputRange
 
@@ -74,13 +74,13 @@ def _make(
 ) -> Term | None:
     terms = () if expected is None else expected.terms
     if name in GYRO:
-        found = [t.signals for t in terms if _is_gyro(t)]
-        signals = found[0] if found else tuple(f"base.gyro.{axis}" for axis in "xyz")
+        gyros = [t.signals for t in terms if _is_gyro(t)]
+        signals = gyros[0] if gyros else tuple(f"base.gyro.{axis}" for axis in "xyz")
         return Linear(name=name, signals=signals)
     if name in GRAVITY:
-        found = [t.signals for t in terms if isinstance(t, Gravity)]
+        gyros = [t.signals for t in terms if isinstance(t, Gravity)]
         base = tuple(f"base.orientation.{axis}" for axis in "wxyz")
-        return Gravity(name=name, signals=found[0] if found else base)
+        return Gravity(name=name, signals=gyros[0] if gyros else base)
     if name in POSITIONS:
         offset = notes.default if len(notes.default) == len(joints) else ()
         signals = tuple(f"{joint}.position" for joint in joints)
@@ -152,17 +152,17 @@ def _fill_command(
 
 
 def _check_sum(draft: TermsDraft, width: int) -> None:
-    said = sum(term.width * term.history for term in draft.known)
+    known_width = sum(term.width * term.history for term in draft.known)
     unknown = [term for term in draft.terms if isinstance(term, str)]
     for name in unknown:
-        room = f" ({width - said} numbers)" if len(unknown) == 1 else ""
+        room = f" ({width - known_width} numbers)" if len(unknown) == 1 else ""
         draft.missing.append(
             f"Say which signals '{name}'{room} is made of. {_why(name)}"
         )
-    if not unknown and said != width:
+    if not unknown and known_width != width:
         draft.missing.append(
-            f"The terms add up to {said} numbers and the graph takes {width}: correct"
-            " a width or a history."
+            f"The terms add up to {known_width} numbers and the graph takes {width}:"
+            " correct a width or a history."
         )
 
 

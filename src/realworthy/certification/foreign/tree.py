@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from realworthy.certification.foreign.notes import (
+from realworthy.certification.foreign.exporter_metadata import (
     ExporterNotes,
     Notes,
     find_driven,
@@ -23,7 +23,7 @@ _UNSAID = {
     "joints": "List the joints that it reads or moves: [hip, knee].",
     "command_kind": "Say what commands are: position, velocity, torque or voltage.",
     "gains": "Say what drives use for positions: {hip: {kp: 20, kd: 0.5}}; else {}.",
-    "inputs": "Say what it is told: {command.forward: {lower: -1, upper: 1, default: 0,"
+    "inputs": "State its commands: {command.forward: {lower: -1, upper: 1, default: 0,"
     " unit: m/s}}; or {}.",
     "conventions": "Say {quaternion: wxyz, gyro_frame: base, gravity: down,"
     " action_feedback: raw}, or used where last actions are those after clip.",
@@ -74,7 +74,7 @@ def _take_from_task(
         ("action", acts, "actions"),
     ):
         if expected is None:
-            notes.miss(key, f"The file says only that there are {width} {what}.")
+            notes.miss(key, f"The file states only that there are {width} {what}.")
             continue
         wanted = expected.width if key == "terms" else expected.action.width
         parts = [f"{t.name} {t.width * t.history}" for t in expected.terms]

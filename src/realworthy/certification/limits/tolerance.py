@@ -19,6 +19,7 @@ _GRID = 800
 _STEEPEST = 4.0
 """Logarithm of the largest slope that is tried, and of the inverse of the smallest."""
 _SECTIONS = 16
+"""Ternary sections of the slope: (2/3)^16 leaves 0.15 % of its range."""
 _OUTLIERS = 0.03
 """Share of hopeless realities that a test of realities shall bear. Its choice moves the
 power, never the validity."""

@@ -57,7 +57,7 @@ def examine_worst(
     settings = CubeSearchSettings(evaluations=search.evaluations)
     worst = search_worst(score, len(names), settings, seed=seed)
     e = dict(zip(names, score.place(worst.point), strict=True))
-    found = WorstResult(
+    result = WorstResult(
         about="",
         margin=worst.margin,
         evaluations=len(worst.margins),
@@ -66,9 +66,9 @@ def examine_worst(
         turns=_find_turns(score, names, worst.point),
     )
     if worst.is_failure:
-        found = _look_closer(score, found, worst.point, bar)
+        result = _look_closer(score, result, worst.point, bar)
     return _with(
-        found, about=_describe(found, bar), seconds=time.perf_counter() - began
+        result, about=_describe(result, bar), seconds=time.perf_counter() - began
     )
 
 
@@ -113,7 +113,7 @@ class _Score:
         )
 
     def __call__(self, points: Floats) -> Floats:
-        found = []
+        shares = []
         size = max(1, _CHUNK // self._each)
         for first in range(0, len(points), size):
             e = np.array([self.place(p) for p in points[first : first + size]])
@@ -122,8 +122,8 @@ class _Score:
             success = episodes.success.reshape(shape).mean(axis=1)
             score = episodes.score.reshape(shape).mean(axis=1)
             grade = np.clip((score - self._score) / self._unit, -1.0, 1.0)
-            found.append(success - self._bar + _GRADE * grade)
-        return np.concatenate(found)
+            shares.append(success - self._bar + _GRADE * grade)
+        return np.concatenate(shares)
 
 
 def _find_turns(
@@ -131,11 +131,11 @@ def _find_turns(
 ) -> tuple[ParameterEffect, ...]:
     if len(names) > _MOST_TURNS:
         return ()
-    found = measure_sensitivity(score, point, level_count=_LEVELS)
+    sensitivity = measure_sensitivity(score, point, level_count=_LEVELS)
     values = score.place(point)
     turns = [
         ParameterEffect(
-            name=name, worst=float(values[i]), effect=float(found.effect[i])
+            name=name, worst=float(values[i]), effect=float(sensitivity.effect[i])
         )
         for i, name in enumerate(names)
     ]
@@ -143,7 +143,7 @@ def _find_turns(
 
 
 def _look_closer(
-    score: _Score, found: WorstResult, point: Floats, bar: float
+    score: _Score, result: WorstResult, point: Floats, bar: float
 ) -> WorstResult:
     """Whether the failure repeats itself with fresh starts, and how near it is."""
     again = score.play(score.place(point)[None], _FRESH, seed=score.seed + 7919)
@@ -155,26 +155,26 @@ def _look_closer(
             make_case(
                 int(again.failure[world]),
                 cell="worst case",
-                e=found.e,
+                e=result.e,
                 seed=score.seed + 7919,
                 number=world,
                 seconds=again.seconds[world],
             ),
         )
     share = to_share(again.success_count, again.valid_count)
-    found = _with(found, is_failure=share.mean < bar, repeated=share, failures=cases)
+    result = _with(result, is_failure=share.mean < bar, repeated=share, failures=cases)
     ends = np.stack([score.nominal, point])
-    if not found.is_failure or score(ends)[1] > 0:
-        return found
+    if not result.is_failure or score(ends)[1] > 0:
+        return result
     near = find_smallest_deviation(score, score.nominal, point, tolerance=0.01)
     nearest = dict(zip(score.names, score.place(near.point).tolist(), strict=True))
-    return _with(found, safe_fraction=near.safe, nearest=nearest)
+    return _with(result, safe_fraction=near.safe, nearest=nearest)
 
 
-def _with(found: WorstResult, **changes: object) -> WorstResult:
+def _with(result: WorstResult, **changes: object) -> WorstResult:
     import msgspec
 
-    return msgspec.structs.replace(found, **changes)
+    return msgspec.structs.replace(result, **changes)
 
 
 def _describe(found: WorstResult, bar: float) -> str:

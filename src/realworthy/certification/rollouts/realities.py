@@ -21,6 +21,8 @@ from realworthy.tasks.environment.reality import build_real_worlds
 from realworthy.twins import Twin, load_twin
 
 EPISODES = 100
+"""Episodes per reality: a success rate of 50 % is known to ± 10 points, one of 95 % to
+± 4."""
 
 
 class RealTrial(msgspec.Struct, frozen=True, kw_only=True):

@@ -139,7 +139,7 @@ class Suite(_Part, frozen=True, kw_only=True):
             raise RealworthyError(
                 f"suite '{self.name}': {len(twice)} names stand for several cells of a "
                 f"group: {', '.join(twice)}.",
-                hint="Name them apart.",
+                hint="Give each a name of its own.",
             )
 
 

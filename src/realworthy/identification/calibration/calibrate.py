@@ -37,6 +37,9 @@ from realworthy.identification.calibration.inertials import (
     compute_ratios,
     describe_scale,
 )
+from realworthy.identification.calibration.parameter_choice import (
+    find_contact_parameters,
+)
 from realworthy.identification.calibration.provenance import describe_provenance
 from realworthy.identification.calibration.recording_checks import (
     drop_impossible_torques,
@@ -85,6 +88,7 @@ from realworthy.recordings import (
     distinct_names,
     load_recordings,
 )
+from realworthy.recordings.enough import check_enough
 from realworthy.recordings.load import Recordings
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
@@ -142,6 +146,7 @@ def calibrate(
     """
     if folds:
         twin, listed = load_twin(twin), load_recordings(recordings)
+        check_enough(listed, "calibrate")
         return calibrate_folds(
             partial(
                 calibrate, twin, parameters=parameters, method=method, settings=settings
@@ -155,6 +160,7 @@ def calibrate(
     began = time.perf_counter()
     settings = settings or CalibrateSettings()
     twin, listed = load_twin(twin), load_recordings(recordings)
+    check_enough(listed, "calibrate")
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     method = find_method(method)
@@ -184,7 +190,8 @@ def calibrate(
     key = make_key(twin, division.fitted, division.held_out, asked)
     with resuming(keep, key) as checkpoint:
         progress(0.02, "choosing")
-        ground = find_low_ground(twin, division.fitted, joints)
+        touches = find_contact_parameters(twin, parameters or ())
+        ground = None if touches else find_low_ground(twin, division.fitted, joints)
         above = twin if ground is None else twin.with_table(ground.height)
         task = CalibrationTask(
             published=twin,

@@ -27,6 +27,8 @@ from realworthy.identification.solver.jacobian import differentiate, refine_jaco
 from realworthy.parameters import Parameter
 from realworthy.twins import Twin, bind
 from realworthy.twins.commands import describe_commands
+from realworthy.twins.space import groups
+from realworthy.twins.writers import Group
 
 Floats = NDArray[np.float64]
 _OF_DRIVES = {
@@ -122,6 +124,12 @@ def find_shared_factors(twin: Twin, names: Sequence[str]) -> tuple[str, ...]:
             found.append(f"all.{kind}")
     found += [n for n in names if n == "all.delay"] if found else []
     return tuple(found)
+
+
+def find_contact_parameters(twin: Twin, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of `names` that belong to contacts: friction, restitution, softness."""
+    found = groups(twin, twin.space.select(names))
+    return tuple(found[Group.CONTACT].names) if Group.CONTACT in found else ()
 
 
 class UnfittedParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

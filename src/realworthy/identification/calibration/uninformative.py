@@ -11,8 +11,8 @@ from dataclasses import replace
 from realworthy.errors import RealworthyError
 from realworthy.identification.calibration.parameter_choice import choose_parameters
 from realworthy.identification.calibration.result import ParameterEstimate
+from realworthy.identification.excitation.design_task import ExcitationSettings
 from realworthy.identification.excitation.excite import Excitation, excite
-from realworthy.identification.excitation.subject import ExcitationSettings
 from realworthy.identification.identifiability.verdicts import ParameterVerdict
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.validation.evidence import beats_persistence, moves

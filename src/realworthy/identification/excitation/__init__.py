@@ -14,11 +14,11 @@ from realworthy.identification.excitation.campaign import (
     Status,
     identify,
 )
+from realworthy.identification.excitation.design_task import ExcitationSettings
 from realworthy.identification.excitation.excite import Excitation, excite
 from realworthy.identification.excitation.information import Criterion, Forecast
-from realworthy.identification.excitation.limits import LimitSettings, find_limits
 from realworthy.identification.excitation.record import record, record_motion
-from realworthy.identification.excitation.subject import ExcitationSettings
+from realworthy.identification.excitation.twin_limits import LimitSettings, find_limits
 
 __all__ = [
     "Campaign",

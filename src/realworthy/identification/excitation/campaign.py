@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.gap.noise import estimate_noise
-from realworthy.identification.excitation.excite import Excitation, excite
-from realworthy.identification.excitation.information import Criterion
-from realworthy.identification.excitation.limits import LimitSettings
-from realworthy.identification.excitation.record import record
-from realworthy.identification.excitation.subject import (
+from realworthy.identification.excitation.design_task import (
     ExcitationSettings,
     ExcitationSubject,
     find_subject,
 )
+from realworthy.identification.excitation.excite import Excitation, excite
+from realworthy.identification.excitation.information import Criterion
+from realworthy.identification.excitation.record import record
+from realworthy.identification.excitation.twin_limits import LimitSettings
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.fit import Fit

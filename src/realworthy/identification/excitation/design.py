@@ -8,6 +8,10 @@ is most informative (`choose_mix`), rehearses the mixture, and keeps it if it is
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.identification.excitation.design_task import (
+    ExcitationSettings,
+    ExcitationSubject,
+)
 from realworthy.identification.excitation.information import choose_mix
 from realworthy.identification.excitation.motion_family import (
     MotionFamily,
@@ -16,10 +20,6 @@ from realworthy.identification.excitation.motion_family import (
     mix_shapes,
 )
 from realworthy.identification.excitation.motion_judge import MotionJudge
-from realworthy.identification.excitation.subject import (
-    ExcitationSettings,
-    ExcitationSubject,
-)
 from realworthy.progress import Progress, ignore
 from realworthy.recordings.motion import Reference
 from realworthy.simulators.clearance import Clearance

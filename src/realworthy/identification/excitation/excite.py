@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from realworthy.artefacts import check_free
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.design import Designer
+from realworthy.identification.excitation.design_task import (
+    ExcitationSettings,
+    ExcitationSubject,
+    find_subject,
+)
 from realworthy.identification.excitation.information import Forecast, forecast
-from realworthy.identification.excitation.limits import LimitSettings
 from realworthy.identification.excitation.motion_family import find_excess, hold_back
 from realworthy.identification.excitation.rehearsal import (
     Peaks,
     Rehearsal,
     RehearsalStage,
 )
-from realworthy.identification.excitation.subject import (
-    ExcitationSettings,
-    ExcitationSubject,
-    find_subject,
-)
+from realworthy.identification.excitation.twin_limits import LimitSettings
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.problem import Problem
 from realworthy.parameters import ParameterSpace

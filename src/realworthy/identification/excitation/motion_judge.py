@@ -3,6 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from realworthy.identification.excitation.design_task import (
+    ExcitationSettings,
+    ExcitationSubject,
+)
 from realworthy.identification.excitation.information import (
     colour_roughly,
     compute_score,
@@ -15,10 +19,6 @@ from realworthy.identification.excitation.motion_family import (
     shrink,
 )
 from realworthy.identification.excitation.rehearsal import Rehearsal, RehearsalStage
-from realworthy.identification.excitation.subject import (
-    ExcitationSettings,
-    ExcitationSubject,
-)
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.jacobian import Colouring, differentiate

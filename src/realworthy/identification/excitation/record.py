@@ -9,7 +9,7 @@ from realworthy.deployment.drives import Drives, assign_drives
 from realworthy.deployment.follow import Followed, follow
 from realworthy.deployment.trial_files import check_recording_free
 from realworthy.errors import RealworthyError
-from realworthy.identification.excitation.limits import find_limits, stand
+from realworthy.identification.excitation.twin_limits import find_limits, stand
 from realworthy.realities.stand_in import find_twin
 from realworthy.recordings import Sidecar
 from realworthy.recordings.motion import Motion, Reference, load_motion

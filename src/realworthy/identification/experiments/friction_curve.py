@@ -35,6 +35,8 @@ _TRANSIENT_SHARE, _STEADY_SECONDS = 0.5, 0.02
 _MIN_STRIBECK_SPEED, _MAX_STRIBECK_SPEED = 0.02, 20.0
 """[rad/s] Stribeck velocities between which one is looked for, over the speeds."""
 _MIN_SPEEDS, _LAW_STARTS = 3, 4
+"""Speeds for a curve of two numbers with one to check it; slowest ramps in which the
+breakaway is looked for."""
 _SERVO, _LAGS = 0.8, 12
 """Share of torque that a servo's law must explain, and rows that it may be late."""
 
@@ -164,12 +166,12 @@ def _find_ramps(time: Floats, command: Floats) -> list[tuple[slice, float]]:
     same = np.abs(np.diff(slope)) < 1e-3 + 0.02 * np.abs(slope[1:])
     edges = np.flatnonzero(~same) + 1
     borders = np.concatenate([[0], edges, [len(slope)]])
-    found = []
+    ramps = []
     for first, last in itertools.pairwise(borders):
         speed = float(np.median(slope[first:last])) if last > first else 0.0
         if last - first > 20 and abs(speed) > 1e-3:
-            found.append((slice(int(first), int(last) + 1), speed))
-    return found
+            ramps.append((slice(int(first), int(last) + 1), speed))
+    return ramps
 
 
 def _average_stairs(
@@ -223,15 +225,15 @@ def _solve(
     both = {k: r for k, r in settled.items() if len({np.sign(v) for _, v in r}) == 2}
     if not both:
         return [], unsteady
-    rows = [rows for found in both.values() for rows, _ in found]
+    rows = [rows for runs in both.values() for rows, _ in runs]
     q = np.concatenate([position[r] for r in rows])
     tau = np.concatenate([torque[r] for r in rows])
     columns = [np.ones_like(q), q, np.cos(q), np.sin(q), q**2]
     for key in both:
         parts = [
             np.full(r.stop - r.start, np.sign(v) * (key == other))
-            for other, found in both.items()
-            for r, v in found
+            for other, runs in both.items()
+            for r, v in runs
         ]
         columns.append(np.concatenate(parts))
     design = np.stack(columns, axis=1)
@@ -240,8 +242,8 @@ def _solve(
     variance = float(left @ left) / max(1, len(tau) - int(rank))
     sd = np.sqrt(variance * np.diag(np.linalg.pinv(design.T @ design)))
     points = []
-    for k, found in enumerate(both.values()):
-        speed = float(np.mean([abs(v) for _, v in found]))
+    for k, runs in enumerate(both.values()):
+        speed = float(np.mean([abs(v) for _, v in runs]))
         place = len(columns) - len(both) + k
         points.append((speed, float(answer[place]), float(sd[place])))
     return points, unsteady
@@ -260,12 +262,16 @@ def _choose_law(
     error = gain.std(ddof=1) / np.sqrt(len(gain))
     chosen = bool(len(speed) > _MIN_SPEEDS + 2 and gain.mean() > max(error, 0.5))
     c, b, s, v = _fit(speed, friction, sd, stribeck=chosen)
-    said = []
+    remarks = []
     if abs(gain.mean()) <= 2 * error and gain.mean() > 0.5:
-        said.append("Whether friction grows near rest is not certain: add slow ramps.")
+        remarks.append(
+            "Whether friction grows near rest is not certain: add slow ramps."
+        )
     if c < 0 or b < 0:
-        said.append("Friction falls with speed or is negative: check signs and ramps.")
-    return (c, b, s, v), tuple(said)
+        remarks.append(
+            "Friction falls with speed or is negative: check signs and ramps."
+        )
+    return (c, b, s, v), tuple(remarks)
 
 
 def _widen(friction: Floats, sd: Floats) -> Floats:
@@ -294,8 +300,8 @@ def _miss(speed: Floats, friction: Floats, sd: Floats, k: int, rich: bool) -> fl
     """Squared error of one speed, in sd, by a law fitted to the others."""
     rest = np.arange(len(speed)) != k
     c, b, s, v = _fit(speed[rest], friction[rest], sd[rest], stribeck=rich)
-    told = c + b * speed[k] + s * np.exp(-((speed[k] / v) ** 2))
-    return float(((told - friction[k]) / sd[k]) ** 2)
+    predicted = c + b * speed[k] + s * np.exp(-((speed[k] / v) ** 2))
+    return float(((predicted - friction[k]) / sd[k]) ** 2)
 
 
 def _fit(
@@ -344,7 +350,7 @@ def _find_breakaway(
     for rows, speed in slowest:
         off = np.abs(position[rows] - position[rows][0])
         first = max(2, int(np.argmax(off > 0.1 * off.max())))
-        here = position[rows][0]
-        gravity = answer[0] + answer[1] * here + answer[2] * here**2
+        start = position[rows][0]
+        gravity = answer[0] + answer[1] * start + answer[2] * start**2
         needed.append(float(np.max(np.sign(speed) * (torque[rows][:first] - gravity))))
     return min(needed), max(needed)

@@ -31,6 +31,7 @@ from realworthy.parameters import Belief
 
 Floats = NDArray[np.float64]
 _STEP_SIZES = (1e-2, 1e-3)
+"""Steps of differences, in scales of z: residuals are smooth in what both agree on."""
 _MAX_STEP_DISAGREEMENT = 0.2
 """Share by which derivatives of the two steps may differ."""
 _COLLINEARITY_INDEX = 10.0
@@ -122,16 +123,16 @@ def _colour(problem: Problem, z: Floats) -> Colouring | None:
     if not problem.labels.any():
         return None
     few = problem.thinned(max(1, len(problem.pieces) // _COLOURING_PIECES))
-    found = colour_columns(few, differentiate(few, z, evaluate_at(few, z).starts))
+    colouring = colour_columns(few, differentiate(few, z, evaluate_at(few, z).starts))
     problem.take_counts(few)
-    return found
+    return colouring
 
 
 def _find_directions(
     names: tuple[str, ...], information: Floats, tolerance_z: Floats
 ) -> tuple[WeakDirection, ...]:
     values, vectors = np.linalg.eigh(information * np.outer(tolerance_z, tolerance_z))
-    found = []
+    directions = []
     for value, vector in zip(values, vectors.T, strict=True):
         if value >= 1:
             continue
@@ -142,10 +143,10 @@ def _find_directions(
             for i in order
             if abs(vector[i]) >= _MIN_PART_SHARE * abs(vector[order[0]])
         ]
-        found.append(
+        directions.append(
             WeakDirection(tuple(parts), float(1 / np.sqrt(max(value, 1e-300))))
         )
-    return tuple(found)
+    return tuple(directions)
 
 
 def _find_partners(
@@ -198,15 +199,15 @@ def _find_collinear(
     )
     values = np.linalg.eigvalsh(gram[np.ix_(moving, moving)])
     condition = float(np.sqrt(values[-1] / max(values[0], 1e-30)))
-    found: list[tuple[tuple[int, ...], float]] = []
+    groups: list[tuple[tuple[int, ...], float]] = []
     for size in (2, 3) if len(moving) <= _MAX_FOR_TRIPLES else (2,):
         for chosen in combinations(moving, size):
-            if any(set(smaller) <= set(chosen) for smaller, _ in found):
+            if any(set(smaller) <= set(chosen) for smaller, _ in groups):
                 continue
             least = float(np.linalg.eigvalsh(gram[np.ix_(chosen, chosen)])[0])
             index = 1 / np.sqrt(max(least, 1e-12))
             if index > _COLLINEARITY_INDEX:
-                found.append((chosen, float(index)))
-    found.sort(key=lambda item: -item[1])
-    named = tuple((tuple(names[i] for i in chosen), index) for chosen, index in found)
+                groups.append((chosen, float(index)))
+    groups.sort(key=lambda item: -item[1])
+    named = tuple((tuple(names[i] for i in chosen), index) for chosen, index in groups)
     return condition, named

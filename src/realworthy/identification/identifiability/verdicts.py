@@ -62,18 +62,18 @@ class ParameterFinding:
         """One sentence."""
         known = f"{self.name} = {self.value:.4g} {self.unit}"
         if self.verdict is ParameterVerdict.IDENTIFIED:
-            said = f"{known}: identified, ±{self.sd:.2g}"
+            text = f"{known}: identified, ±{self.sd:.2g}"
         elif self.verdict is ParameterVerdict.ONLY_IN_COMBINATION:
-            said = f"{known}: only in combination with {', '.join(self.partners)}"
+            text = f"{known}: only in combination with {', '.join(self.partners)}"
         elif self.verdict is ParameterVerdict.AT_BOUND:
-            said = f"{known}: the data push it against its bound"
+            text = f"{known}: the data push it against its bound"
         elif self.response < _MIN_RESPONSE:
-            said = f"{known}: not excited, it has no effect on these recordings"
+            text = f"{known}: not excited, it has no effect on these recordings"
         else:
             more = (self.sd_alone / self.tolerance) ** 2
-            said = f"{known}: not excited, it would take {more:.2g} times the data"
+            text = f"{known}: not excited, it would take {more:.2g} times the data"
         rough = "" if self.is_smooth else " (kinks: this is unreliable)"
-        return said + rough + "."
+        return text + rough + "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Identifiability:
         """One line per parameter, then what can be exchanged."""
         lines = [finding.to_words() for finding in self.findings]
         lines += [
-            f"Hardly noticed: {direction.to_words()} "
+            f"Weakly identifiable: {direction.to_words()} "
             f"(unknown by {direction.sd:.2g} tolerances)."
             for direction in self.directions
             if len(direction.parts) > 1

@@ -33,7 +33,10 @@ def replace_numbers(description: S, numbers: Mapping[str, float]) -> S:
 
 
 _STEP = 1e-3
+"""Of central differences in logarithms: 0.1 % of a number."""
 _MIN_CHANGE = 1e-6
+"""Least number, so that its logarithm exists; far below any friction or inertia of a
+joint in SI units."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -86,12 +89,15 @@ def fit_physical(
         values |= _gains(settings.gain_kind, numbers, tiled, values)
         if settings.to == "torque":
             values.pop("armature", None)
-            found = follow(law, bench, tiled, parameters=values)
+            positions = follow(law, bench, tiled, parameters=values)
         else:
-            found = run_freely(law, bench, tiled, parameters=values)
+            positions = run_freely(law, bench, tiled, parameters=values)
         count = len(runs)
         return np.stack(
-            [np.concatenate(found[i * count : (i + 1) * count]) for i in range(len(z))]
+            [
+                np.concatenate(positions[i * count : (i + 1) * count])
+                for i in range(len(z))
+            ]
         )
 
     measured = [r.torque if settings.to == "torque" else r.position for r in runs]
@@ -105,7 +111,7 @@ def fit_physical(
         around = predict(np.concatenate([z + steps, z - steps]))
         return ((around[: len(z)] - around[len(z) :]) / (2 * _STEP)).T
 
-    found = least_squares(
+    solution = least_squares(
         residuals,
         start,
         jac=jacobian,  # pyright: ignore[reportArgumentType]
@@ -115,7 +121,7 @@ def fit_physical(
         max_nfev=settings.evaluations,
     )
     return replace_numbers(
-        actuator, dict(zip(kinds, np.exp(found.x).tolist(), strict=True))
+        actuator, dict(zip(kinds, np.exp(solution.x).tolist(), strict=True))
     )
 
 

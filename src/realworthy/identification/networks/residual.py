@@ -28,6 +28,8 @@ from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
 _GAINS = (0.5, 1.0)
+"""Shares of a learned force that are tried beside none: half of it is kept where all of
+it lets free runs drift."""
 _WORTH = 0.95
 """Held-out error over that of the twin alone, above which a residual is not used."""
 
@@ -100,10 +102,10 @@ def fit_residual(
         inside = [x for i, x in enumerate(labelled) if i % fold_count != fold]
         outside = [x for i, x in enumerate(labelled) if i % fold_count == fold]
         ensemble = _fit(inside, description, settings)
-        for gain, found in errors.items():
+        for gain, error in errors.items():
             tried = _make(description, ensemble, gain)
-            found.append(run_freely(outside, tried, settings.horizon))
-    rms = {gain: _rms(np.concatenate(found)) for gain, found in errors.items()}
+            error.append(run_freely(outside, tried, settings.horizon))
+    rms = {gain: _rms(np.concatenate(error)) for gain, error in errors.items()}
     gain = min(rms, key=lambda g: rms[g])
     if not rms[gain] <= _WORTH * rms[0.0]:
         gain = 0.0
@@ -165,7 +167,7 @@ def run_freely(
 
     Starts are half a horizon apart, from states as measured.
     """
-    found = []
+    runs = []
     for group in _by_bound(labelled):
         tracks = [item.track for item in group]
         length = max(2, round(horizon * tracks[0].recording.rate) + 1)
@@ -189,12 +191,12 @@ def run_freely(
             [tracks[w].position[r] for w, r in zip(which, rows, strict=True)]
         )
         squares = np.mean((played.position - truth)[..., columns] ** 2, axis=(1, 2))
-        found.append(np.where(is_sound(played), squares, np.inf))
-    if not found:
+        runs.append(np.where(is_sound(played), squares, np.inf))
+    if not runs:
         raise BadRecording(
             f"No recording lasts {horizon:g} s.", hint="Choose a shorter horizon."
         )
-    return np.concatenate(found)
+    return np.concatenate(runs)
 
 
 def _fit(
@@ -262,21 +264,21 @@ class ResidualAddition:
     def to_words(self) -> str:
         """Both figures, and what follows from them."""
         compared = self.comparison
-        told = (
+        text = (
             f"half a second ahead, held-out recordings are off by "
             f"{compared.without:.3g} rad with physics alone, by "
             f"{compared.with_residual:.3g} rad with the learned force"
         )
         if self.is_kept:
-            return f"{told}: it belongs to the twin."
+            return f"{text}: it belongs to the twin."
         if not self.residual.description.gain:
-            told = (
+            text = (
                 f"the learned force took no twentieth off the error of fitted "
                 f"recordings left out in turn (physics alone: {compared.without:.3g} "
                 "rad half a second ahead, held out; with the learned force: "
                 f"{compared.with_residual:.3g} rad)"
             )
-        return f"{told}: it was not kept."
+        return f"{text}: it was not kept."
 
 
 def check_enough(

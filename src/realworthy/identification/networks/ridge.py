@@ -11,12 +11,14 @@ from realworthy.residuals.envelope import Envelope, surround
 
 Floats = NDArray[np.float64]
 _SEEN = 0.995
+"""Quantile of what training rows show that counts as seen; the rest are outliers."""
 _FLOOR = 0.25
 """Share of the labels' rms below which disagreement never counts: a force known to a
 quarter leaves far less error than none."""
 _ROOM = 1.5
 """How many times as large as what was seen an envelope becomes at most."""
 _MARGIN = 1.2
+"""How far a force may exceed the largest seen: a fifth, for loads between motions."""
 
 
 @dataclass(kw_only=True, slots=True)

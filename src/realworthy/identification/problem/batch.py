@@ -1,64 +1,65 @@
-"""Pieces of equal length, simulated together for many candidates at once."""
+"""Pieces of equal length, simulated together for many candidates at once.
 
-from collections.abc import Collection, Sequence
+A candidate is a point of a fit, or a suspect of a diagnosis: anything that can be put
+into worlds. Candidates × pieces are spread over worlds, and every world that diverges
+has the same large residual.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realworthy.gap.states import States
 from realworthy.identification.problem.pieces import Piece
+from realworthy.identification.problem.preparation import Channel, PreparedRecording
 from realworthy.simulators.replay import Played, Replayer, Track, is_sound
 
 Floats = NDArray[np.float64]
 DIVERGED = 1e5
 """Residual of every row of a world that diverged: large, and finite."""
-_MAX_WORLDS = 768
+MAX_WORLDS = 768
 """Most worlds that are simulated at once."""
 _KEPT_SIZES = 4
 """Sizes of a crowd of worlds that are kept for another use."""
+Player = TypeVar("Player")
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedRecording:
-    """A recording on the physics clock, with what is known of its states and noise."""
+class PieceStarts:
+    """Where pieces start, (pieces, joints) each: values and how well they are known."""
 
-    track: Track
-    states: States
-    noise: Floats
-    """(joints,) sd of measured positions [rad or m]."""
+    position: Floats
+    velocity: Floats
+    position_sd: Floats
+    velocity_sd: Floats
 
-    def channels(self, joints: Collection[str], *, velocities: bool) -> list["Channel"]:
-        """What counts: positions, and velocities where recorded ones can be trusted."""
-        own = [(i, joint) for i, joint in enumerate(self.track.joints)]
-        chosen = [
-            Channel(joint, "position", i, float(self.noise[i]))
-            for i, joint in own
-            if joint in joints
-        ]
-        for i, joint in own:
-            trusted = self.states.velocity_source[joint] == "recorded"
-            sd = float(self.states.velocity_sd[i])
-            if velocities and trusted and joint in joints and sd > 0:
-                chosen.append(Channel(joint, "velocity", i, sd))
-        return chosen
-
-    @property
-    def velocity_spread(self) -> Floats:
-        """(joints,) sd of the start's velocity: wide, since later rows tell it too."""
-        states = self.states
-        return 5 * states.velocity_sd + 0.05 * states.velocity.std(0) + 1e-9
+    def shift(
+        self, piece: NDArray[np.intp], position: Floats, velocity: Floats
+    ) -> tuple[Floats, Floats]:
+        """Positions and velocities of (worlds,) pieces, moved by so many sd."""
+        return (
+            self.position[piece] + self.position_sd[piece] * position,
+            self.velocity[piece] + self.velocity_sd[piece] * velocity,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """One signal of one recording that counts."""
+class WorldPool(Generic[Player]):
+    """Worlds that were made, by what they can play; the last used are kept."""
 
-    joint: str
-    quantity: str
-    """`position` or `velocity`."""
-    column: int
-    sd: float
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._players: dict[Hashable, Player] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Player]) -> Player:
+        """The worlds of a key, made where there are none."""
+        player = self._players.pop(key, None)
+        player = make() if player is None else player
+        self._players[key] = player  # the last used is the last to go
+        while len(self._players) > self._kept:
+            self._players.pop(next(iter(self._players)))
+        return player
 
 
 class ReplayerPool:
@@ -66,18 +67,51 @@ class ReplayerPool:
 
     def __init__(self, tracks: Sequence[Track], thread_count: int) -> None:
         self._tracks, self._thread_count = tracks, thread_count
-        self._players: dict[int, Replayer] = {}
+        self._pool: WorldPool[Replayer] = WorldPool(_KEPT_SIZES)
 
     def get(self, world_count: int) -> Replayer:
-        player = self._players.pop(world_count, None)
-        if player is None:
-            player = Replayer(
+        return self._pool.get(
+            world_count,
+            lambda: Replayer(
                 self._tracks, world_count, thread_count=self._thread_count
-            )
-        self._players[world_count] = player  # the last used is the last to go
-        while len(self._players) > _KEPT_SIZES:
-            self._players.pop(next(iter(self._players)))
-        return player
+            ),
+        )
+
+
+def count_worlds(pair_count: int, multiple: int = 1) -> int:
+    """Worlds for so many pairs, in slabs of equal size: few idle worlds, few sizes."""
+    slabs = -(-pair_count // MAX_WORLDS)
+    return -(-pair_count // (slabs * multiple)) * multiple
+
+
+def evaluate_pairs(
+    candidate_count: int,
+    pieces: NDArray[np.intp],
+    world_count: int,
+    simulate: Callable[
+        [NDArray[np.intp], NDArray[np.intp]], tuple[Floats, NDArray[np.bool_]]
+    ],
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(candidates, pieces, …) residuals, and which (candidates, pieces) diverged.
+
+    `simulate` takes candidate and piece of every world, and gives residuals by world
+    and which worlds got through. Worlds that are left over repeat the last pair.
+    """
+    pairs = candidate_count * len(pieces)
+    out, lost = np.empty(0), np.zeros(pairs, dtype=bool)
+    for begin in range(0, pairs, world_count):
+        index = np.minimum(np.arange(begin, begin + world_count), pairs - 1)
+        candidate, place = np.divmod(index, len(pieces))
+        values, sound = simulate(candidate, pieces[place])
+        if begin == 0:
+            out = np.empty((pairs, *values.shape[1:]))
+        slab = slice(begin, min(begin + world_count, pairs))
+        out[slab] = values[: slab.stop - begin]
+        lost[slab] = ~sound[: slab.stop - begin]
+    out[lost] = DIVERGED
+    np.clip(out, -DIVERGED, DIVERGED, out=out)
+    shape = (candidate_count, len(pieces))
+    return out.reshape(*shape, *out.shape[1:]), lost.reshape(shape)
 
 
 class PieceBatch:
@@ -114,11 +148,13 @@ class PieceBatch:
             ]
         )
         by_piece = list(self._both(sources))
-        self._position = np.array([s.track.position[p.first] for s, p in by_piece])
         self._smooth = np.array([s.states.position[p.first] for s, p in by_piece])
-        self._velocity = np.array([s.states.velocity[p.first] for s, p in by_piece])
-        self._position_sd = np.array([s.noise for s, _ in by_piece])
-        self._velocity_sd = np.array([s.velocity_spread for s, _ in by_piece])
+        self._starts = PieceStarts(
+            position=np.array([s.track.position[p.first] for s, p in by_piece]),
+            velocity=np.array([s.states.velocity[p.first] for s, p in by_piece]),
+            position_sd=np.array([s.noise for s, _ in by_piece]),
+            velocity_sd=np.array([s.velocity_spread for s, _ in by_piece]),
+        )
 
     def find_rows(self, piece: Piece) -> slice:
         """Rows of its recording that a piece's residuals are about."""
@@ -140,38 +176,31 @@ class PieceBatch:
 
         `starts` is (n, pieces, k); with k = 0 pieces start from smoothed measurements.
         """
-        count, piece_count = len(e), len(self.pieces)
-        pairs = count * piece_count
-        slab = -(
-            -pairs // -(-pairs // _MAX_WORLDS)
-        )  # slabs of equal size, few idle worlds
-        out = np.empty((pairs, len(self._columns), self.kept_rows))
-        blown = np.zeros(pairs, dtype=bool)
-        player = self._crowd.get(slab)
+        pieces = np.arange(len(self.pieces))
+        player = self._crowd.get(count_worlds(len(e) * len(pieces)))
         player.has_short_delays = self._has_short_delays
-        for begin in range(0, pairs, slab):
-            index = np.minimum(np.arange(begin, begin + slab), pairs - 1)
-            candidate, piece = np.divmod(index, piece_count)
+
+        def simulate(
+            candidate: NDArray[np.intp], piece: NDArray[np.intp]
+        ) -> tuple[Floats, NDArray[np.bool_]]:
             player.simulator.write(e[candidate])
             played = self._play(player, starts[candidate, piece], piece)
-            fresh = slice(0, min(slab, pairs - begin))
-            out[begin : begin + slab] = self._compare(played, piece)[fresh]
-            blown[begin : begin + slab] = ~is_sound(played)[fresh]
-        out[blown] = DIVERGED
-        np.clip(out, -DIVERGED, DIVERGED, out=out)
-        lost = np.asarray(blown.reshape(count, piece_count).any(axis=1))
-        return out.reshape(count, -1), lost
+            return self._compare(played, piece), is_sound(played)
+
+        values, diverged = evaluate_pairs(
+            len(e), pieces, player.simulator.world_count, simulate
+        )
+        return values.reshape(len(e), -1), np.asarray(diverged.any(axis=1))
 
     def _play(
         self, player: Replayer, starts: Floats, piece: NDArray[np.intp]
     ) -> Played:
-        joint_count = self._position.shape[1]
-        middle = starts.shape[1] // 2
-        position, velocity = self._smooth[piece], self._velocity[piece]
+        joints, middle = self._smooth.shape[1], starts.shape[1] // 2
+        position, velocity = self._smooth[piece], self._starts.velocity[piece]
         if middle:
-            off = starts[:, :joint_count], starts[:, middle : middle + joint_count]
-            position = self._position[piece] + self._position_sd[piece] * off[0]
-            velocity = velocity + self._velocity_sd[piece] * off[1]
+            position, velocity = self._starts.shift(
+                piece, starts[:, :joints], starts[:, middle : middle + joints]
+            )
         return player.play(
             self._firsts[piece],
             self.row_count + 1,

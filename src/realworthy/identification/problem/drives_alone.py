@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.actuators.friction import apply_friction
-from realworthy.identification.problem.batch import PreparedRecording
 from realworthy.identification.problem.coordinates import FitCoordinates
+from realworthy.identification.problem.preparation import PreparedRecording
 from realworthy.identification.problem.problem import Problem
 from realworthy.simulators.explicit_laws import OFF
 from realworthy.simulators.inverse_dynamics import joint_loads
@@ -106,9 +106,11 @@ class _Lanes:
             self._goal[:, k] = track.control[sent, column]
             self._start[:, k] = states.position[0, j], states.velocity[0, j]
             self._measured.append((track.rows[1:], track.position[1:, j]))
-        self._told = {
-            name.rpartition(".")[2]: np.array([track.told[name] for track in tracks])
-            for name in tracks[0].told
+        self._overrides = {
+            name.rpartition(".")[2]: np.array(
+                [track.overrides[name] for track in tracks]
+            )
+            for name in tracks[0].overrides
             if name.startswith(f"own.law.{drive.name}.")
         }
 
@@ -179,7 +181,7 @@ class _Lanes:
                 nominal = space[name].nominal if name in space else 0.0
                 moved[kind] = np.full(n, nominal)
         numbers: dict[str, Floats] = {
-            kind: np.tile(values, n) for kind, values in self._told.items()
+            kind: np.tile(values, n) for kind, values in self._overrides.items()
         }
         for i, name in enumerate(names):
             owner, _, kind = name.rpartition(".")

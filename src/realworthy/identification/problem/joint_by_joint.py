@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import RealworthyError
-from realworthy.identification.problem.batch import PreparedRecording
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.pieces import Piece, cut_pieces
+from realworthy.identification.problem.preparation import PreparedRecording
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.problem.residuals import Residuals, SumOfSquares
 from realworthy.identification.solver.jacobian import Colouring
@@ -78,7 +78,7 @@ def find_position_servos(
     bound = bind(twin)
     if bound.drives:
         return None
-    found = {
+    by_joint = {
         line.joint: PositionServo(
             line.joint,
             line.signal.removesuffix(".command"),
@@ -89,7 +89,7 @@ def find_position_servos(
         for column, line in enumerate(describe_commands(bound))
         if line.joint is not None and line.kind == "position"
     }
-    servos = tuple(found[joint] for joint in joints if joint in found)
+    servos = tuple(by_joint[joint] for joint in joints if joint in by_joint)
     known = all(s.name_of("kp") in twin.space for s in servos)
     return servos if known and len(servos) == len(joints) else None
 
@@ -137,8 +137,8 @@ class JointByJointProblem(SumOfSquares):
             slice(self.series[k].start, self.series[k + len(joints) - 1].stop)
             for k in range(0, len(self.series), len(joints))
         ]
-        own = np.tile(np.arange(len(joints)), len(self._pieces))
-        self.labels = np.repeat(own, counts)
+        columns = np.tile(np.arange(len(joints)), len(self._pieces))
+        self.labels = np.repeat(columns, counts)
         self._sd = np.ones(len(self.series))
 
     @property
@@ -169,11 +169,11 @@ class JointByJointProblem(SumOfSquares):
         squares = np.where(self._kept, errors, 0.0) ** 2
         sums, counts = squares.sum(axis=2), self._kept.sum(axis=2)
         which = np.array([piece.recording for piece in self._pieces])
-        found = np.full((int(which.max()) + 1, len(self._servos)), np.nan)
+        table = np.full((int(which.max()) + 1, len(self._servos)), np.nan)
         for recording in np.unique(which):
-            own = which == recording
-            found[recording] = np.sqrt(sums[own].sum(0) / counts[own].sum(0))
-        return found
+            chosen = which == recording
+            table[recording] = np.sqrt(sums[chosen].sum(0) / counts[chosen].sum(0))
+        return table
 
     def weighted(self, z: Floats) -> "JointByJointProblem":
         """The same residuals with weights that make squares around z plain errors."""
@@ -205,7 +205,7 @@ class JointByJointProblem(SumOfSquares):
         for p, piece in enumerate(self._pieces):
             source = sources[piece.recording]
             track, states = source.track, source.states
-            own = [track.joints.index(servo.joint) for servo in self._servos]
+            columns = [track.joints.index(servo.joint) for servo in self._servos]
             rows = np.arange(piece.first, piece.first + piece.row_count)
             loads = joint_loads(
                 track,
@@ -216,13 +216,13 @@ class JointByJointProblem(SumOfSquares):
             )
             index = np.minimum(np.arange(length), piece.row_count - 1)
             around = loads.torque - loads.slope * states.position[rows]
-            self._load[:, p] = around[index][:, own]
-            self._slope[:, p] = loads.slope[index][:, own]
-            self._inertia[:, p] = loads.inertia[index][:, own]
+            self._load[:, p] = around[index][:, columns]
+            self._slope[:, p] = loads.slope[index][:, columns]
+            self._inertia[:, p] = loads.inertia[index][:, columns]
             last = track.position[rows + 1][index]
-            self._measured[p] = last[:, own].T
-            self._start[0, p] = states.position[piece.first][own]
-            self._start[1, p] = states.velocity[piece.first][own]
+            self._measured[p] = last[:, columns].T
+            self._start[0, p] = states.position[piece.first][columns]
+            self._start[1, p] = states.velocity[piece.first][columns]
             sent = np.clip(track.rows[piece.first] + steps, 0, len(track.control) - 1)
             for j, servo in enumerate(self._servos):
                 goal = track.control[sent, servo.column]
@@ -304,7 +304,7 @@ class _Numbers:
 
     def of(self, e: Floats) -> list[Floats]:
         """(n, 1, joints) of each kind in turn."""
-        found = []
+        delayed = []
         for kind in SINGLE_JOINT_KINDS:
             values = np.tile(self._nominal[kind], (len(e), 1))
             for column, joint in self._columns.get(kind, ()):
@@ -312,8 +312,8 @@ class _Numbers:
                     values = self._nominal[kind] * e[:, column : column + 1]
                 else:
                     values[:, joint] = e[:, column]
-            found.append(values[:, None])
-        return found
+            delayed.append(values[:, None])
+        return delayed
 
     def delays(self, e: Floats) -> Floats:
         """(n, joints) [s]."""

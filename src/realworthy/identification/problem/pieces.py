@@ -20,7 +20,10 @@ _UNSTABLE_GROWTH, _E_FOLD = 10.0, float(np.e)
 """Growth over `_GROWTH_SECONDS` that is no accident (less over less time), and one
 fold."""
 _GROWTH_STARTS = 12
+"""Starts from which growth is watched; the median of fewer turns on one of them."""
 _MIN_ROWS = 10
+"""Rows per piece: fewer do not outnumber its own start, position and velocity of each
+joint, by much."""
 _EQUALISED_SHARE = 0.97
 """Share of a piece's rows that must be left when pieces are made equally long."""
 

@@ -8,14 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realworthy.errors import BadRecording, RealworthyError, UnknownName
-from realworthy.gap.noise import NoiseFloor, estimate_noise
-from realworthy.gap.states import estimate_states
-from realworthy.identification.problem.batch import (
-    Channel,
-    PieceBatch,
-    PreparedRecording,
-    ReplayerPool,
-)
+from realworthy.identification.problem.batch import PieceBatch, ReplayerPool
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.problem.pieces import (
     Piece,
@@ -25,6 +18,10 @@ from realworthy.identification.problem.pieces import (
     cut_pieces,
     equalise_lengths,
 )
+from realworthy.identification.problem.preparation import (
+    Channel,
+    prepare_recordings,
+)
 from realworthy.identification.problem.residuals import Residuals, SumOfSquares
 from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording, distinct_names
@@ -32,11 +29,6 @@ from realworthy.simulators.replay import Track, lay_out_all
 from realworthy.twins import Twin
 
 Floats = NDArray[np.float64]
-_MIN_NOISE = 1e-9
-_RESTING_SHARE = 0.5
-"""Share of a joint's usual noise that each of its recordings has at least. In 37
-motions of an SO-101 noise is 0.4 to 0.8 mrad where a joint moves, and 0 to 0.05 mrad
-where it rests between two steps of its encoder (2026-11-19)."""
 _LEVELLED_SHARE = 0.8
 """Share of the longest piece from which pieces are of nearly one length."""
 
@@ -74,7 +66,7 @@ class Problem(SumOfSquares):
         self.coordinates = FitCoordinates(self.space)
         self.tracks = lay_out_all(twin, _check_recordings(recordings), self.space)
         self._joints = _check_joints(self.tracks, joints)
-        self.sources = _describe(self.tracks, noise)
+        self.sources = prepare_recordings(self.tracks, noise)
         """Tracks with what is known of their states and noise."""
         self._velocities, self._skip = velocities, skip
         self._has_short_delays = False
@@ -347,57 +339,21 @@ def _check_recordings(given: Recording | Iterable[Recording]) -> list[Recording]
 
 
 def _check_space(twin: Twin, space: ParameterSpace | Sequence[str]) -> ParameterSpace:
-    found = space if isinstance(space, ParameterSpace) else twin.space.select(space)
-    if not len(found):
+    chosen = space if isinstance(space, ParameterSpace) else twin.space.select(space)
+    if not len(chosen):
         raise RealworthyError(
             "There is nothing to fit: the parameter space is empty.",
             hint="Choose names from: realworthy show parameters --twin TWIN",
         )
-    return found
+    return chosen
 
 
 def _check_joints(tracks: Sequence[Track], asked: Sequence[str] | None) -> set[str]:
-    found = {joint for track in tracks for joint in track.joints}
+    present = {joint for track in tracks for joint in track.joints}
     for joint in asked or ():
-        if joint not in found:
-            raise UnknownName("joint", joint, found, owner="the recordings")
-    return found if asked is None else set(asked)
-
-
-def _describe(
-    tracks: Sequence[Track], told: float | Mapping[str, float] | None
-) -> list[PreparedRecording]:
-    floors = [estimate_noise(track.recording, track.joints) for track in tracks]
-    usual = _find_usual_noise([f for f in floors if f.source == "estimated"])
-    found = []
-    for track, floor in zip(tracks, floors, strict=True):
-        chosen = dict(floor.position)
-        if floor.source == "estimated":
-            chosen = {joint: max(sd, usual[joint]) for joint, sd in chosen.items()}
-        if isinstance(told, Mapping):
-            chosen = {**chosen, **told}
-        elif told is not None:
-            chosen = dict.fromkeys(track.joints, told)
-        sd = np.array([chosen[joint] for joint in track.joints])
-        states = estimate_states(track, floor)
-        found.append(PreparedRecording(track, states, np.maximum(sd, _MIN_NOISE)))
-    return found
-
-
-def _find_usual_noise(floors: Sequence[NoiseFloor]) -> dict[str, float]:
-    """Joint → least noise that an encoder has: a half of what it usually has.
-
-    An encoder with coarse steps reads one number while its joint rests, and seems to be
-    without noise. It is the same encoder as in recordings in which the joint moves.
-    """
-    by_joint: dict[str, list[float]] = {}
-    for floor in floors:
-        for joint, sd in floor.position.items():
-            by_joint.setdefault(joint, []).append(sd)
-    return {
-        joint: _RESTING_SHARE * float(np.median([sd for sd in own if sd > 0] or [0.0]))
-        for joint, own in by_joint.items()
-    }
+        if joint not in present:
+            raise UnknownName("joint", joint, present, owner="the recordings")
+    return present if asked is None else set(asked)
 
 
 def _gather(
@@ -410,9 +366,9 @@ def _gather(
     crowds = {
         key: ReplayerPool(members, thread_count) for key, members in alike.items()
     }
-    found = []
+    places = []
     for track in tracks:
         key = (id(track.bound), track.joints)
         place = next(i for i, other in enumerate(alike[key]) if other is track)
-        found.append((crowds[key], place))
-    return found
+        places.append((crowds[key], place))
+    return places

@@ -146,10 +146,10 @@ def fit_lbfgs(
     aside = first + settings.restart * draw.choice([-1.0, 1.0], len(first))
     again = _descend(search, np.clip(aside, search.lower, search.upper), settings)
     costs = search.costs(np.array([first, again]))
-    said = []
+    warnings = []
     if not fit.converged:
-        said.append(
-            "L-BFGS-B stopped before the minimum; fit_least_squares goes on from here."
+        warnings.append(
+            "L-BFGS-B stopped before the minimum; fit_least_squares can continue here."
         )
     off = (search.to_z(again) - fit.z) / np.sqrt(np.diag(fit.covariance_z))
     if (
@@ -157,7 +157,7 @@ def fit_lbfgs(
         or costs.max() > _MAX_RESTART_COST_RATIO * costs.min()
     ):
         name = problem.space.names[int(np.argmax(np.abs(off)))]
-        said.append(
+        warnings.append(
             f"A restart ends elsewhere: {name} differs by {np.abs(off).max():.2g} sd, "
             f"costs are {costs[0]:.4g} and {costs[1]:.4g}. Do not trust this answer."
         )
@@ -170,7 +170,7 @@ def fit_lbfgs(
             _AS_IS,
             began=began,
             counts=counts,
-            warnings=tuple(said),
+            warnings=tuple(warnings),
         )
     )
 
@@ -203,7 +203,7 @@ def fit_random(
         costs = search.costs(drawn)
         if costs.min() < lowest:
             best, lowest = drawn[np.argmin(costs)], float(costs.min())
-    said = f"The best of {settings.count} random candidates; no minimum was sought."
+    warning = f"The best of {settings.count} random candidates; no minimum was sought."
     return widen_to_minimum(
         polish(
             problem,
@@ -212,7 +212,7 @@ def fit_random(
             _AS_IS,
             began=began,
             counts=counts,
-            warnings=(said,),
+            warnings=(warning,),
         )
     )
 
@@ -236,8 +236,10 @@ def _descend(search: CandidateSearch, x: Floats, settings: LbfgsSettings) -> Flo
     box = np.stack([search.lower, search.upper], axis=1)
     calls = max(1, settings.evaluations // (2 * (2 * d + 1)))  # of each of both runs
     options = {"maxiter": settings.iterations, "maxfun": calls}
-    found = minimize(value, x, jac=True, method="L-BFGS-B", bounds=box, options=options)
-    return np.clip(found.x, search.lower, search.upper)
+    solution = minimize(
+        value, x, jac=True, method="L-BFGS-B", bounds=box, options=options
+    )
+    return np.clip(solution.x, search.lower, search.upper)
 
 
 def _descend_raw(search: CandidateSearch, x: Floats, settings: LbfgsSettings) -> Floats:
@@ -257,14 +259,14 @@ def _descend_raw(search: CandidateSearch, x: Floats, settings: LbfgsSettings) ->
     def value(e: Floats) -> float:  # a mean, as published recipes have it
         return float(search.costs(to_x(e))[0]) / rows
 
-    found = minimize(
+    solution = minimize(
         value,
         bounds.from_z(search.to_z(x)),
         method="L-BFGS-B",
         bounds=np.stack([low, high], axis=1),
         options={"maxiter": settings.iterations, "eps": _RAW_STEP},
     )
-    return to_x(found.x)
+    return to_x(solution.x)
 
 
 _EDGE_ROOM = 1.0
@@ -357,15 +359,15 @@ def _evolve(
             break
     mean = np.clip(evolution.mean, search.lower, search.upper)
     at_mean = float(search.costs(mean)[0])
-    said = []
+    warnings = []
     if not ended:
-        said.append(
+        warnings.append(
             f"Evolution used its budget, {spent} candidates, before they agreed. Allow "
             "more evaluations, or begin nearer."
         )
     if abs(at_mean - lowest) > _COSTS_DISAGREE * lowest:
-        said.append(
+        warnings.append(
             f"Mean and best candidate of the evolution disagree: costs {at_mean:.4g} "
             f"and {lowest:.4g}."
         )
-    return (mean if at_mean <= lowest else best), tuple(said)
+    return (mean if at_mean <= lowest else best), tuple(warnings)

@@ -8,6 +8,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def follow_starts(by_start: Floats, columns: Floats) -> Floats:
+    """(…, k, c) by how much the starts of pieces follow each of (…, M, c) columns.
+
+    (BᵀB + 1)⁻¹ BᵀA: least squares of A + B s with the starts' prior, 0 with sd 1.
+    """
+    turned = np.swapaxes(by_start, -1, -2)
+    gram = turned @ by_start + np.eye(by_start.shape[-1])
+    return np.asarray(np.linalg.solve(gram, turned @ columns), dtype=np.float64)
+
+
 def eliminate_starts(by_z: Floats, by_start: Floats, runs: Sequence[slice]) -> Floats:
     """(N + pieces · k, d) derivatives by z when every start follows as it best can.
 
@@ -19,9 +29,8 @@ def eliminate_starts(by_z: Floats, by_start: Floats, runs: Sequence[slice]) -> F
     kept, told = np.empty_like(by_z), []
     for run in runs:
         b, a = by_start[run], by_z[run]
-        # A − B (BᵀB + 1)⁻¹ BᵀA: what is left of A once s follows z
-        gain = np.linalg.solve(b.T @ b + np.eye(k), b.T @ a)
-        kept[run] = a - b @ gain
+        gain = follow_starts(b, a)
+        kept[run] = a - b @ gain  # what is left of A once s follows z
         told.append(-gain)
     return np.concatenate([kept, *told])
 

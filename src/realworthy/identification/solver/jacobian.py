@@ -88,16 +88,16 @@ def differentiate(
     candidates, moved = [], []
     for to, sign in ends:
         for group in range(len(names)):
-            own = columns[groups == group]
-            candidates.append(np.where(np.isin(np.arange(d), own), to, z))
-            off = start_step * sign * np.isin(np.arange(d, d + k), own)
+            together = columns[groups == group]
+            candidates.append(np.where(np.isin(np.arange(d), together), to, z))
+            off = start_step * sign * np.isin(np.arange(d, d + k), together)
             moved.append(starts + off)
-    found = problem.residuals(np.array(candidates), np.array(moved))
-    values = found.values.reshape(len(ends), len(names), -1)
+    answers = problem.residuals(np.array(candidates), np.array(moved))
+    values = answers.values.reshape(len(ends), len(names), -1)
     change = values[0] - (values[1] if residuals is None else residuals)
-    blown = np.asarray(found.diverged.reshape(len(ends), -1).any(axis=0))
+    blown = np.asarray(answers.diverged.reshape(len(ends), -1).any(axis=0))
     width = np.concatenate([width, np.full(k, len(ends) * start_step)])
-    out = np.zeros((found.values.shape[1], d + k))
+    out = np.zeros((answers.values.shape[1], d + k))
     for column, group in zip(columns, groups, strict=True):
         if not blown[group]:
             rows = colouring.touched[column][problem.labels]
@@ -118,13 +118,13 @@ def colour_columns(problem: SumOfSquares, jacobian: Jacobian) -> Colouring:
     touched = (power > faint**2 * total) & ~(is_start & (total < _MIN_START_LENGTH))
     colours = np.zeros(len(touched), dtype=np.intp)
     taken: list[NDArray[np.bool_]] = []
-    for i, own in enumerate(touched):
-        free = [c for c, theirs in enumerate(taken) if not (own & theirs).any()]
+    for i, moved in enumerate(touched):
+        free = [c for c, theirs in enumerate(taken) if not (moved & theirs).any()]
         if not free:
             free = [len(taken)]
-            taken.append(np.zeros_like(own))
+            taken.append(np.zeros_like(moved))
         colours[i] = free[0]
-        taken[free[0]] = taken[free[0]] | own
+        taken[free[0]] = taken[free[0]] | moved
     return Colouring(colours, touched)
 
 
@@ -152,9 +152,11 @@ def refine_jacobian(
     if not free.any():
         return jacobian
     by_z, scale = jacobian.by_z.copy(), bounds.scale[free]
-    told = eliminate_starts(by_z[:, free], jacobian.by_start, problem.runs) * scale
+    sensitivity = (
+        eliminate_starts(by_z[:, free], jacobian.by_start, problem.runs) * scale
+    )
     axes = np.zeros((len(scale), len(free)))
-    axes[:, free] = np.linalg.eigh(told.T @ told)[1].T
+    axes[:, free] = np.linalg.eigh(sensitivity.T @ sensitivity)[1].T
     by_z[:, free] = _differentiate_along(problem, point, axes) @ axes[:, free] / scale
     return Jacobian(by_z, jacobian.by_start, jacobian.lost)
 
@@ -164,7 +166,7 @@ def _differentiate_along(problem: SumOfSquares, point: Point, axes: Floats) -> F
     moves = _DIRECTION_STEP * axes * problem.coordinates.scale
     places = point.z + np.concatenate([moves, -moves])
     starts = np.broadcast_to(point.starts, (len(places), *point.starts.shape))
-    found = problem.residuals(places, starts)
-    above, below = np.split(found.values, 2)
-    blown = found.diverged.reshape(2, -1).any(axis=0)
+    answers = problem.residuals(places, starts)
+    above, below = np.split(answers.values, 2)
+    blown = answers.diverged.reshape(2, -1).any(axis=0)
     return np.where(blown, 0.0, (above - below).T / (2 * _DIRECTION_STEP))

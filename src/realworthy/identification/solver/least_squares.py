@@ -109,9 +109,9 @@ def polish(
     """
     began = time.perf_counter() if began is None else began
     evaluated, blown = counts or (problem.evaluation_count, problem.diverged_count)
-    found = _settle(problem, z, prior, settings, colouring)
-    longest, found = _lengthen(problem, found, prior, settings)
-    at, diverged = found.at, problem.diverged_count - blown
+    minimum = _settle(problem, z, prior, settings, colouring)
+    longest, minimum = _lengthen(problem, minimum, prior, settings)
+    at, diverged = minimum.at, problem.diverged_count - blown
     count = longest.evaluation_count
     sharp = refine_jacobian(longest, at.point, at.jacobian)
     if longest is not problem:
@@ -127,12 +127,13 @@ def polish(
         reduced_chi2=at.variance,
         inflation=inflation,
         outlier_share=float(np.mean(at.weights < 1)),
-        ending=found.ending,
-        warnings=(*warnings, *collect_warnings(problem, found, diverged)),
-        trace=found.trace,
+        ending=minimum.ending,
+        warnings=(*warnings, *collect_warnings(problem, minimum, diverged)),
+        trace=minimum.trace,
         seconds=time.perf_counter() - began,
         evaluation_count=problem.evaluation_count - evaluated,
         diverged_count=diverged,
+        at=dataclasses.replace(at, jacobian=sharp) if longest is problem else None,
     )
 
 
@@ -163,11 +164,11 @@ def to_prior(problem: SumOfSquares, belief: Belief | None, z: Floats) -> Prior:
         return Prior(
             z, np.diag(1 / np.maximum(width, _MIN_PRIOR_SD * bounds.scale) ** 2)
         )
-    own = belief.marginal(bounds.space.names)
-    if isinstance(own, GaussianBelief) and own.space == bounds.space:
-        mean, covariance = own.mean_z, own.covariance_z
+    marginal = belief.marginal(bounds.space.names)
+    if isinstance(marginal, GaussianBelief) and marginal.space == bounds.space:
+        mean, covariance = marginal.mean_z, marginal.covariance_z
     else:
-        samples = bounds.to_z(own.sample(4096, seed=0))
+        samples = bounds.to_z(marginal.sample(4096, seed=0))
         mean, covariance = samples.mean(0), np.atleast_2d(np.cov(samples.T))
     floor = np.diag((_MIN_PRIOR_SD * bounds.scale) ** 2)
     precision = np.linalg.inv(covariance + floor)
@@ -189,14 +190,14 @@ def _approach(
     colouring = colour_columns(few, jacobian)
     hopeless = at.variance > _POOR_CHI2 and at.promised < _HOPELESS_PROMISE * at.cost
     if at.variance > _POOR_CHI2 or at.promised > _ROUGH_SHARE * at.cost:
-        found = None
+        best = None
         if not hopeless:
-            found = _fit_a_glimpse(few, z, prior, settings, colouring)
-        if found is None or _is_poor(few, found):
+            best = _fit_a_glimpse(few, z, prior, settings, colouring)
+        if best is None or _is_poor(few, best):
             points, colouring = scan_candidates(few, z)
             tried = _fit_best(few, points, prior, settings, colouring)
-            found = tried if found is None or tried.cost < found.cost else found
-        point, colouring = found.point, _colour_anew(few, found, settings, colouring)
+            best = tried if best is None or tried.cost < best.cost else best
+        point, colouring = best.point, _colour_anew(few, best, settings, colouring)
     problem.take_counts(few)
     return point.z, colouring
 
@@ -318,14 +319,14 @@ def collect_warnings(
     problem: Problem, found: Minimum, diverged_count: int
 ) -> tuple[str, ...]:
     """What a reader of the fit should know, each as one sentence."""
-    said = []
+    warnings = []
     at, bounds, z = found.at, problem.coordinates, found.at.point.z
     for i, parameter in enumerate(problem.space):
         slack = 1e-6 * bounds.scale[i]
         for end, place in (("lower", bounds.lower[i]), ("upper", bounds.upper[i])):
             if abs(z[i] - place) <= slack:
                 e = float(parameter.from_z(place))
-                said.append(
+                warnings.append(
                     f"{parameter.name} ran to its {end} bound, {e:.4g} "
                     f"{parameter.unit}: its interval is one-sided."
                 )
@@ -333,20 +334,22 @@ def collect_warnings(
     share = last.promised / last.cost if last.cost else 0.0  # 0: a robot at rest
     left = f"by its linear model, a full step would lower the cost by {share:.2%}"
     if found.ending is Ending.ROUGH:
-        said.append(
+        warnings.append(
             f"The cost is not smooth, as with dry friction and contacts: {left}, but "
             "no step does. Try other starts."
         )
     elif found.ending is Ending.SPENT:
-        said.append(
+        warnings.append(
             f"Not converged after {len(found.trace) - 1} steps: {left}. Allow more "
             "iterations."
         )
     lost = [problem.space.names[i] for i in at.jacobian.lost]
     if lost:
-        said.append(f"Worlds diverged around the estimate: {', '.join(lost)} unknown.")
+        warnings.append(
+            f"Worlds diverged around the estimate: {', '.join(lost)} unknown."
+        )
     if diverged_count:
-        said.append(f"{diverged_count} candidates diverged and were left out.")
+        warnings.append(f"{diverged_count} candidates diverged and were left out.")
     chi2, count = at.variance, len(at.weights)
     if abs(chi2 - 1) > max(0.1, 5 * np.sqrt(2 / count)):
         size = f"{np.sqrt(chi2):.2g} times the noise (reduced χ² {chi2:.3g})"
@@ -356,5 +359,5 @@ def collect_warnings(
             if chi2 > 1
             else "the noise is smaller than stated"
         )
-        said.append(f"Residuals are {size}: {why}.")
-    return tuple(said)
+        warnings.append(f"Residuals are {size}: {why}.")
+    return tuple(warnings)

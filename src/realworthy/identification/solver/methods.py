@@ -130,7 +130,7 @@ def check_budget(method: Method, evaluations: int | None) -> None:
     if method is Method.LEAST_SQUARES:
         searches = ", ".join(search.value for search in SEARCHES)
         raise RealworthyError(
-            "Least squares takes no number of evaluations: it ends by itself.",
+            "Least squares takes no number of evaluations: it ends when it converges.",
             hint=f"Methods that take one: {searches}.",
         )
     if evaluations < 1:

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 _LOG_REACH = 4.6
 """Furthest look in a log coordinate: a factor of one hundred."""
 _CANDIDATES, _CHOICES = 64, 3
+"""Sobol points of a scan, a power of two as its balance asks; starts kept of them."""
 _MIN_DISTANCE = 1.0
 """Scales of z by which choices differ at least in one number."""
 

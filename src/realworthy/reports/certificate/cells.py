@@ -66,8 +66,8 @@ class CellTile:
         if share is None:
             return "not run"
         words = f"{share.successes} of {share.count}"
-        own = self.bar != self.common
-        return f"{words}, required {SuccessShare(self.bar)}" if own else words
+        differs = self.bar != self.common
+        return f"{words}, required {SuccessShare(self.bar)}" if differs else words
 
     @property
     def verdict(self) -> str:
@@ -149,5 +149,7 @@ def tabulate_budgets(certificate: Certificate) -> PageTable | None:
 
 
 def _list_codes(cell: CellResult) -> str:
-    found = (f"{describe_failure(name)}: {count}" for name, count in cell.codes.items())
-    return "; ".join(found) or "–"
+    counts = (
+        f"{describe_failure(name)}: {count}" for name, count in cell.codes.items()
+    )
+    return "; ".join(counts) or "–"

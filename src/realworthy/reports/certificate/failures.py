@@ -135,12 +135,12 @@ def build_failure(
 def _find_twins(certificate: Certificate, given: str) -> Iterator[Twin]:
     from realworthy.tasks.catalogue import TASKS
 
-    own = TASKS.get(certificate.task)
-    names = (given, "" if own is None else own.twin, certificate.twin)
+    definition = TASKS.get(certificate.task)
+    names = (given, "" if definition is None else definition.twin, certificate.twin)
     for name in filter(None, names):
         try:
-            found = load_twin(name)
+            model = load_twin(name)
         except RealworthyError:  # moved, or known elsewhere only
             continue
-        if name == given or found.name == certificate.twin:
-            yield found
+        if name == given or model.name == certificate.twin:
+            yield model

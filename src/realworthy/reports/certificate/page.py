@@ -115,8 +115,8 @@ class CertificateView:
 
     @cached_property
     def regression(self) -> PageTable | None:
-        found = self.certificate.regression
-        return None if found is None else tabulate_regression(found)
+        regression = self.certificate.regression
+        return None if regression is None else tabulate_regression(regression)
 
     @property
     def is_within_bar(self) -> bool:
@@ -165,7 +165,7 @@ class CertificateView:
     @property
     def engines(self) -> tuple[tuple[CellResult, str], ...]:
         """Cells of other engines, and whether they agree with MuJoCo, in words."""
-        found = []
+        engines = []
         for cell in self.certificate.cells:
             if cell.group == "engine":
                 word = (
@@ -173,8 +173,8 @@ class CertificateView:
                     if cell.verdict is CertificateVerdict.PASS
                     else "✕ contradicts"
                 )
-                found.append((cell, "– not run" if cell.share is None else word))
-        return tuple(found)
+                engines.append((cell, "– not run" if cell.share is None else word))
+        return tuple(engines)
 
     @cached_property
     def divergences(self) -> PageTable | None:
@@ -226,13 +226,13 @@ class CertificateView:
 
     @cached_property
     def worst(self) -> tuple[str, ...]:
-        found = self.certificate.worst
-        return () if found is None else tuple(say_worst(found))
+        worst = self.certificate.worst
+        return () if worst is None else tuple(say_worst(worst))
 
     @cached_property
     def worst_rows(self) -> tuple[WorstRow, ...]:
-        found = self.certificate.worst
-        return () if found is None else list_worst(found, self.certificate.validity)
+        worst = self.certificate.worst
+        return () if worst is None else list_worst(worst, self.certificate.validity)
 
     @cached_property
     def failures(self) -> tuple[FailureRow, ...]:
@@ -245,14 +245,14 @@ class CertificateView:
     @cached_property
     def faults(self) -> tuple[tuple[ContractFinding, str], ...]:
         """Findings of the contract that are not in order, the gravest first."""
-        found = [one for one in self.certificate.interface if one.mark is not Mark.OK]
-        found.sort(key=lambda one: one.mark is not Mark.FAILED)
-        return tuple((one, _MARKS[one.mark]) for one in found)
+        faults = [one for one in self.certificate.interface if one.mark is not Mark.OK]
+        faults.sort(key=lambda one: one.mark is not Mark.FAILED)
+        return tuple((one, _MARKS[one.mark]) for one in faults)
 
     @cached_property
     def sound(self) -> tuple[tuple[ContractFinding, str], ...]:
-        found = self.certificate.interface
-        return tuple((one, _MARKS[one.mark]) for one in found if one.mark is Mark.OK)
+        findings = self.certificate.interface
+        return tuple((one, _MARKS[one.mark]) for one in findings if one.mark is Mark.OK)
 
     @cached_property
     def judged(self) -> tuple[Line, ...]:

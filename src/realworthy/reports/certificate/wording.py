@@ -195,8 +195,8 @@ def list_judged(certificate: Certificate) -> Iterator[Line]:
     yield "task and twin", f"{told.task}, {told.twin}"
     yield "policy", told.policy
     yield "SHA-256 of the policy", told.policy_hash
-    yield "made", told.created
-    yield "computing", Amount(told.seconds, "s")
+    yield "created", told.created
+    yield "computing time", Amount(told.seconds, "s")
     yield "versions", ", ".join(f"{k} {v}" for k, v in told.versions.items()) or "–"
 
 

@@ -29,8 +29,8 @@ _CAUSES = {
     "encoder_offset": "An encoder's zero is offset",
     "default_pose": "Positions are relative to a default pose",
     "clock_offset": "Signals are not on one clock",
-    "command_kind": "Commands are of another kind",
-    "rate": "The rate is not what the log says",
+    "command_kind": "Commands are not of the kind stated",
+    "rate": "The sampling rate differs from what the log states",
     "dropped_samples": "Samples were lost",
     "stale_samples": "Samples were repeated",
     "frame": "Vectors are in another frame",
@@ -92,7 +92,7 @@ _VERDICTS = {
     "healthy": "No fault found",
     "explained": "Explained",
     "missing_effect": "The twin lacks something",
-    "cannot_tell": "Not decided",
+    "cannot_tell": "Insufficient evidence",
 }
 
 
@@ -143,27 +143,27 @@ def describe_growth(one: RecordingGap) -> str:
 
 def describe_effects(recordings: Sequence[RecordingGap], joint: str) -> str:
     """What explains a tenth or more of the joint's error in most recordings."""
-    found: dict[str, list[float]] = {}
+    effects: dict[str, list[float]] = {}
     for one in recordings:
         if joint in one.comparison:
             for effect in one.comparison[joint].effects:
                 if effect.share >= 0.1:
-                    found.setdefault(effect.name, []).append(effect.value)
+                    effects.setdefault(effect.name, []).append(effect.value)
     usual = {
-        n: sum(v) / len(v) for n, v in found.items() if 2 * len(v) > len(recordings)
+        n: sum(v) / len(v) for n, v in effects.items() if 2 * len(v) > len(recordings)
     }
     return ", ".join(_SIZES[name].format(value) for name, value in usual.items())
 
 
 def gather_remarks(recordings: Sequence[RecordingGap]) -> list[str]:
     """How errors grow and what was assumed, each said once, with whom it concerns."""
-    said: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     for one in recordings:
         for words in (describe_growth(one), *one.assumptions):
-            said.setdefault(words, []).append(one.name)
+            remarks.setdefault(words, []).append(one.name)
     return [
         words if len(names) == len(recordings) else f"{', '.join(names)}: {words}"
-        for words, names in said.items()
+        for words, names in remarks.items()
     ]
 
 
@@ -185,12 +185,12 @@ def describe_horizons(one: RepeatGap) -> str:
     ]
     low, high = one.horizons.interval
     least = "at least " if one.horizons.is_lower_bound else ""
-    told = (
+    text = (
         f"errors grow e-fold in {1 / one.rate:.2g} s; " if one.rate else ""
     ) + f"repeats of the robot diverge {left[0]}, the twin {left[1]}: "
     if one.horizons.verdict == "not_distinguishable":
-        return f"{told}the twin's error is not above the robot's repeatability."
+        return f"{text}the twin's error is not above the robot's repeatability."
     return (
-        f"{told}the twin's error is {least}ρ = {one.horizons.ratio:.3g} times the "
+        f"{text}the twin's error is {least}ρ = {one.horizons.ratio:.3g} times the "
         f"robot's repeatability ({low:.3g} … {high:.3g})."
     )

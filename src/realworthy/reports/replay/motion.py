@@ -47,8 +47,8 @@ def read_measured(track: Track, rows: Rows) -> Floats:
     """(frames, nq) the robot as measured; what was not measured rests at home."""
     own, layout = track.bound.compiled.own, Layout(track.bound)
     simulator = MujocoCpu(track.bound, 1, substeps=1, thread_count=1)
-    if track.told:
-        simulator.tell({name: np.array([v]) for name, v in track.told.items()})
+    if track.overrides:
+        simulator.tell({name: np.array([v]) for name, v in track.overrides.items()})
     qpos = np.tile(own["own.initial_qpos"], (len(rows), 1))
     qvel = np.zeros((len(rows), len(own["own.initial_qvel"])))
     places = [layout.joint(joint)[0] for joint in track.joints]

@@ -69,8 +69,8 @@ class TrainingView:
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
-        told = self.training
-        judged, nominal = told.evaluation, told.at_nominal
+        training = self.training
+        judged, nominal = training.evaluation, training.at_nominal
         return (
             Tile(
                 label="success",
@@ -84,17 +84,17 @@ class TrainingView:
             ),
             Tile(
                 label="steps",
-                value=Count(told.step_count),
-                note=f"in {told.update_count:,} updates",
+                value=Count(training.step_count),
+                note=f"in {training.update_count:,} updates",
             ),
             Tile(
                 label="time",
-                value=Amount(told.seconds, "s"),
-                note=say_end(told),
+                value=Amount(training.seconds, "s"),
+                note=say_end(training),
             ),
             Tile(
                 label="steps per second",
-                value=Amount(told.steps_per_second),
+                value=Amount(training.steps_per_second),
                 note="without evaluations",
             ),
         )
@@ -126,8 +126,10 @@ class TrainingView:
 
     @property
     def has_diverged(self) -> bool:
-        told = self.training
-        return bool(told.evaluation.invalid_count or told.at_nominal.invalid_count)
+        training = self.training
+        return bool(
+            training.evaluation.invalid_count or training.at_nominal.invalid_count
+        )
 
     @cached_property
     def costs(self) -> PageTable:
@@ -233,11 +235,11 @@ class TrainingView:
         return tuple(self._list_commands())
 
     def _list_commands(self) -> Iterator[tuple[str, str]]:
-        told = self.training
-        policy = shlex.quote(str(told.folder.policy))
+        training = self.training
+        policy = shlex.quote(str(training.folder.policy))
         yield "Certify it:", f"realworthy certify {policy}"
-        if told.twin:
-            twin = shlex.quote(told.twin)
+        if training.twin:
+            twin = shlex.quote(training.twin)
             yield "Watch it:", f"realworthy view {twin} --policy {policy}"
 
 

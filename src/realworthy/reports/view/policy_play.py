@@ -78,7 +78,7 @@ class HoldPlay(Play):
     has_ghost = False
 
     def __init__(self, twin: Twin, space: ParameterSpace) -> None:
-        self.about = "Commands rest at the home pose until somebody drags them"
+        self.about = "Commands stay at the home pose until a slider moves them"
         self.world = World(_build(twin, space, _PERIOD))
         self.period = self.world.simulator.period
         self._space = space

@@ -10,7 +10,7 @@ from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
 from realworthy.reports.elements.numbers import join_units
 from realworthy.reports.view.play import EpisodeVerdict, Play, Reading, read_world
-from realworthy.reports.view.world import Poses, World
+from realworthy.reports.view.world import BodyPoses, World
 from realworthy.simulators import MujocoCpu
 from realworthy.simulators.replay import Replayer, lay_out
 from realworthy.twins import Twin
@@ -47,8 +47,10 @@ class ReplayPlay(Play):
         self._columns = [self.world.joints.index(j) for j in track.joints]
         self._places = [self.world.layout.joint(joint)[0] for joint in track.joints]
         self._unit = join_units(self.world.units[j] for j in track.joints)
-        told = recording.sidecar.parameters
-        self._told = {name: told[name] for name in space.names if name in told}
+        overrides = recording.sidecar.parameters
+        self._told = {
+            name: overrides[name] for name in space.names if name in overrides
+        }
         self.restart()
         self.write({})
 
@@ -68,8 +70,8 @@ class ReplayPlay(Play):
 
     def step(self) -> EpisodeVerdict | None:
         if self._stop == len(self._stops) - 1:
-            said = f"ended after {self.time:.1f} s, {self.error:.3g} {self._unit} off"
-            verdict = EpisodeVerdict(said, is_good=None)
+            text = f"ended after {self.time:.1f} s, {self.error:.3g} {self._unit} off"
+            verdict = EpisodeVerdict(text, is_good=None)
             self.restart()
             return verdict
         track, simulator = self._track, self.world.simulator
@@ -103,10 +105,10 @@ class ReplayPlay(Play):
         command = self._track.inputs.values[self.row]
         return read_world(self.world, self.time, command, recorded)
 
-    def find_ghost(self) -> Poses:
-        own = self._track.bound.compiled.own
-        qpos = np.array(own["own.initial_qpos"])[None]
-        qvel = np.zeros((1, len(own["own.initial_qvel"])))
+    def find_ghost(self) -> BodyPoses:
+        fields = self._track.bound.compiled.own
+        qpos = np.array(fields["own.initial_qpos"])[None]
+        qvel = np.zeros((1, len(fields["own.initial_qvel"])))
         qpos[0, self._places] = self._track.position[self.row]
         if self._track.base is not None:
             self._track.base.put(qpos, qvel, np.array([self.row]))

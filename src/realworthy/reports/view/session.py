@@ -229,21 +229,21 @@ def _find_task(
     from realworthy.tasks.trial_play import check_task
 
     if task is not None:
-        found = find_task(task)
-        if policy is not None and found.is_task_of(policy.contract):
+        definition = find_task(task)
+        if policy is not None and definition.is_task_of(policy.contract):
             learned = policy.contract.task_settings
-            found = found.with_settings({**learned, **found.settings})
-        check_task(found, twin)
-        return found
+            definition = definition.with_settings({**learned, **definition.settings})
+        check_task(definition, twin)
+        return definition
     if policy is None:
         return None
     try:
-        found = find_learned_task(policy.contract, policy.path)
-        check_task(found, twin)
-        return found
+        definition = find_learned_task(policy.contract, policy.path)
+        check_task(definition, twin)
+        return definition
     except RealworthyError as error:
         if policy.contract.task_file is not None:
-            warnings.warn(f"Nobody judges the policy: {error}", stacklevel=3)
+            warnings.warn(f"Successes are not counted: {error}", stacklevel=3)
         return None
 
 
@@ -300,7 +300,7 @@ def _build_judged(
         raise RealworthyError(
             f"Task '{task.name}' cannot judge {policy.path.name}: its actions or its "
             "rate are not those of the task.",
-            hint="Leave --task away to watch the policy without a judge.",
+            hint="Leave out --task to watch the policy without counting successes.",
         )
     return None
 

@@ -248,7 +248,7 @@ def find_port(host: str, port: int | None) -> int:
     """A port that is free now; raises where the one asked for is not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     tried = range(DEFAULT_PORT, DEFAULT_PORT + 50) if port is None else (port,)
-    said, hint = "", "Try: --port 0, which takes a free one."
+    reason, hint = "", "Try: --port 0, which takes a free one."
     for number in tried:
         with socket.socket(family, socket.SOCK_STREAM) as test:
             test.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -256,7 +256,7 @@ def find_port(host: str, port: int | None) -> int:
                 test.bind((host, number))
                 return int(test.getsockname()[1])
             except OSError as error:
-                said = error.strerror
+                reason = error.strerror
                 if (
                     isinstance(error, socket.gaierror)
                     or error.errno == errno.EADDRNOTAVAIL
@@ -264,6 +264,6 @@ def find_port(host: str, port: int | None) -> int:
                     hint = "Try: --host 127.0.0.1, or 0.0.0.0 for all networks."
                     break
             except OverflowError:
-                said = "there is no such port"
-    what = f"{host}:{port}" if port is not None else host
-    raise RealworthyError(f"Cannot serve on {what}: {said}.", hint=hint)
+                reason = "there is no such port"
+    address = f"{host}:{port}" if port is not None else host
+    raise RealworthyError(f"Cannot serve on {address}: {reason}.", hint=hint)

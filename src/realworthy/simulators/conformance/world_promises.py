@@ -48,7 +48,7 @@ def check_batch_independence(subject: ConformanceSubject) -> str:
 
 def check_trace(subject: ConformanceSubject) -> str:
     samples, commands = subject.vary(3), make_commands(2 * STEPS)
-    found = play(subject.begin(samples, commands[0]), commands).qpos
+    path = play(subject.begin(samples, commands[0]), commands).qpos
     names = subject.bound.space.names
     expected = [
         play_reference(
@@ -56,7 +56,7 @@ def check_trace(subject: ConformanceSubject) -> str:
         )
         for s in samples
     ]
-    error = float(np.abs(found - np.stack(expected, axis=1)).max())
+    error = float(np.abs(path - np.stack(expected, axis=1)).max())
     check_within(error, subject.tolerance, "positions differ from plain mj_step")
     return f"within {error:.1e} of plain mj_step over {2 * STEPS} steps"
 
@@ -64,13 +64,13 @@ def check_trace(subject: ConformanceSubject) -> str:
 def check_parameters(subject: ConformanceSubject) -> str:
     commands = make_commands(STEPS)
     samples = single_changes(subject.bound.space)
-    found = play(subject.begin(samples, commands[0]), commands).qpos
+    path = play(subject.begin(samples, commands[0]), commands).qpos
     nominal = play_reference({}, commands)
     worst = 0.0
     for world, (name, value) in enumerate(CHANGES.items()):
         expected = play_reference({name: value}, commands)
         effect = np.abs(expected - nominal).max()
-        error = float(np.abs(found[:, world] - expected).max())
+        error = float(np.abs(path[:, world] - expected).max())
         worst = max(worst, error)
         allowed = min(subject.tolerance, 0.05 * effect)
         check_within(
@@ -120,15 +120,15 @@ def check_writing_midway(subject: ConformanceSubject) -> str:
     half = STEPS // 2
     play(simulator, commands[:half])
     simulator.write(space.vector(change), [1])
-    found = play(simulator, commands[half:]).qpos
+    path = play(simulator, commands[half:]).qpos
     old, new = ReferenceWorld({}), ReferenceWorld(change)
     old.start(commands[0])
     old.play(commands[:half])
     _hand_over(old, new)
     for world, reference in enumerate((old, new)):
-        error = float(np.abs(found[:, world] - reference.play(commands[half:])).max())
-        what = f"world {world} after world 1 got another e at step {half}"
-        check_within(error, subject.tolerance, what)
+        error = float(np.abs(path[:, world] - reference.play(commands[half:])).max())
+        world_name = f"world {world} after world 1 got another e at step {half}"
+        check_within(error, subject.tolerance, world_name)
     return "takes effect from the next step, in its world alone"
 
 
@@ -167,7 +167,7 @@ def check_laws(subject: ConformanceSubject) -> str:
     commands = make_commands(STEPS)
     simulator = subject.build(bound, 2, SUBSTEPS)
     simulator.reset(qvel=START_QVEL, command=commands[0])
-    found = play(simulator, commands).qpos
+    path = play(simulator, commands).qpos
     model, data = copy.copy(bound.model), mujoco.MjData(bound.model)
     data.qvel[:] = START_QVEL
     sent, expected = [commands[0]] * late, []
@@ -182,7 +182,7 @@ def check_laws(subject: ConformanceSubject) -> str:
             model.dof_frictionloss[1] = rub + drag * abs(velocity)
             mujoco.mj_step(model, data)
         expected.append(data.qpos.copy())
-    error = float(np.abs(found - np.array(expected)[:, None]).max())
+    error = float(np.abs(path - np.array(expected)[:, None]).max())
     check_within(
         error, subject.tolerance, "a drive with a law differs from its arithmetic"
     )

@@ -130,8 +130,8 @@ class Replayer:
             qpos[:, self._layout.joint(joint)[0]] = values
         if joined.base is not None:
             joined.base.put(qpos, qvel, first)
-        if joined.told:
-            simulator.tell({name: of[which] for name, of in joined.told.items()})
+        if joined.overrides:
+            simulator.tell({name: of[which] for name, of in joined.overrides.items()})
         now, oldest = joined.rows[first], joined.first_substeps[which]
         before = np.maximum(now - 1, oldest)
         simulator.reset(qpos=qpos, qvel=qvel, command=self.sent(before))
@@ -224,8 +224,8 @@ class _Tracks:
         self.control = np.concatenate([track.control for track in tracks])
         self.position = np.concatenate([track.position for track in tracks])
         self.velocity = np.concatenate([track.velocity for track in tracks])
-        self.told = {
-            name: np.array([track.told[name] for track in tracks])
-            for name in self.first.told
+        self.overrides = {
+            name: np.array([track.overrides[name] for track in tracks])
+            for name in self.first.overrides
         }
         self.base = join_bases([t.base for t in tracks if t.base is not None])

@@ -5,7 +5,7 @@ is a whole number of them, and commands are held from row to row.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import mujoco
@@ -49,7 +49,7 @@ class Track:
     """(T, joints) measured [rad or m]."""
     velocity: Floats
     """(T, joints) measured, or differentiated where no velocity was recorded."""
-    told: Mapping[str, float] = field(default_factory=dict)
+    overrides: Mapping[str, float] = field(default_factory=dict)
     """Field of ours → its value in this recording, where its sidecar says one."""
     base: BaseMotion | None = None
     """How a floating base moved; None for a fixed one, or one that hangs."""
@@ -87,17 +87,17 @@ def lay_out_all(
     tracks = []
     for recording in listed:
         rate, hangs = recording.rate, floats and not has_base(recording)
-        values = find_told(twin, recording, space)
+        values = find_overrides(twin, recording, space)
         others = {n: v for n, v in values.items() if n not in room}
         alike = clocks.setdefault((hangs, tuple(others.items())), [])
         bound = next((b for r, b in alike if _fits(recording, r)), None)
         if bound is None:
-            own = hung if hangs else twin
-            own = own.with_values(others) if others else own
-            bound = bind_at(own, rate, space, room=tuple(room.values()))
+            model = hung if hangs else twin
+            model = model.with_values(others) if others else model
+            bound = bind_at(model, rate, space, room=tuple(room.values()))
             alike.append((rate, bound))
-        told = {f: values.get(n, twin.space[n].nominal) for n, f in room.items()}
-        tracks.append(lay_out_on(bound, recording, hangs=hangs, told=told))
+        overrides = {f: values.get(n, twin.space[n].nominal) for n, f in room.items()}
+        tracks.append(lay_out_on(bound, recording, hangs=hangs, overrides=overrides))
     return tracks
 
 
@@ -105,20 +105,20 @@ _CompiledIn = tuple[bool, tuple[tuple[str, float], ...]]
 """Whether a base hangs, and numbers that are compiled into a bound twin."""
 
 
-def find_told(
+def find_overrides(
     twin: Twin, recording: Recording, space: ParameterSpace | None = None
 ) -> dict[str, float]:
     """Numbers of a twin that the recording's sidecar says, but for those of `space`."""
     moved = set() if space is None else set(space.names)
-    told = recording.sidecar.parameters
-    return {n: v for n, v in told.items() if n in twin.space and n not in moved}
+    overrides = recording.sidecar.parameters
+    return {n: v for n, v in overrides.items() if n in twin.space and n not in moved}
 
 
 def find_room(
     twin: Twin, recordings: Sequence[Recording], space: ParameterSpace | None = None
 ) -> dict[str, str]:
     """Recorded numbers of explicit drives → fields of ours that hold them."""
-    names = {name for r in recordings for name in find_told(twin, r, space)}
+    names = {name for r in recordings for name in find_overrides(twin, r, space)}
     fields = {name: f"own.law.{name}" for name in sorted(names)}
     return {n: field for n, field in fields.items() if field in twin.compiled.own}
 
@@ -164,7 +164,7 @@ def lay_out_on(
     recording: Recording,
     *,
     hangs: bool = False,
-    told: Mapping[str, float] | None = None,
+    overrides: Mapping[str, float] | None = None,
 ) -> Track:
     """A recording on the clock of a twin that was bound before, see `bind_at`."""
     layout = Layout(bound)
@@ -184,7 +184,7 @@ def lay_out_on(
         control=_hold(inputs.values, rows),
         position=position,
         velocity=_velocities(recording, joints, position),
-        told=told or {},
+        overrides=overrides or {},
         base=read_base(bound, recording),
         hangs=hangs,
     )
@@ -205,3 +205,28 @@ def _velocities(
         for i, joint in enumerate(joints)
     ]
     return np.stack(columns, axis=1)
+
+
+def crop(track: Track, bound: BoundTwin, rows: slice) -> Track:
+    """Some rows of a track, for a bound twin of this time step or of a part of it."""
+    begin = int(track.rows[rows.start])
+    kept = track.rows[rows] - begin
+    base = None if track.base is None else track.base.cut(rows)
+    return replace(
+        track,
+        bound=bound,
+        rows=_stretch(kept, track.timestep, float(bound.model.opt.timestep)),
+        control=_refine(track, bound, begin, int(kept[-1])),
+        position=track.position[rows],
+        velocity=track.velocity[rows],
+        base=base,
+    )
+
+
+def _stretch(rows: NDArray[np.intp], had: float, has: float) -> NDArray[np.intp]:
+    return np.round(rows * (had / has)).astype(np.intp)
+
+
+def _refine(track: Track, bound: BoundTwin, begin: int, last: int) -> Floats:
+    factor = round(track.timestep / float(bound.model.opt.timestep))
+    return np.repeat(track.control[begin : begin + last + 1], factor, axis=0)

@@ -65,10 +65,10 @@ def build_shapes(mechanism: Mechanism, friction: Floats) -> list[Any]:
         raise NotCarried("SAPIEN", "the robot", why)
     shapes = []
     for shape, mu, group in zip(mechanism.shapes, friction, groups, strict=True):
-        found = _solid(shape, physx.PhysxMaterial(float(mu), float(mu), 0.0))
+        solid = _solid(shape, physx.PhysxMaterial(float(mu), float(mu), 0.0))
         others = sum(1 << int(k) for k in np.flatnonzero(meet[group]))
-        found.set_collision_groups([1 << int(group), others, 0, 0])
-        shapes.append(found)
+        solid.set_collision_groups([1 << int(group), others, 0, 0])
+        shapes.append(solid)
     return shapes
 
 
@@ -247,28 +247,28 @@ def _solid(shape: MechanismShape, material: Any) -> Any:
     pose, ones = shape.pose, np.ones(3)
     match shape.kind:
         case ShapeKind.PLANE:
-            found, pose = physx.PhysxCollisionShapePlane(material), turned
+            solid, pose = physx.PhysxCollisionShapePlane(material), turned
         case ShapeKind.SPHERE:
-            found = physx.PhysxCollisionShapeSphere(radius, material)
+            solid = physx.PhysxCollisionShapeSphere(radius, material)
         case ShapeKind.CAPSULE:
-            found = physx.PhysxCollisionShapeCapsule(radius, length, material)
+            solid = physx.PhysxCollisionShapeCapsule(radius, length, material)
             pose = turned
         case ShapeKind.CYLINDER:
-            found = physx.PhysxCollisionShapeCylinder(radius, length, material)
+            solid = physx.PhysxCollisionShapeCylinder(radius, length, material)
             pose = turned
         case ShapeKind.BOX:
-            found = physx.PhysxCollisionShapeBox(shape.size, material)
+            solid = physx.PhysxCollisionShapeBox(shape.size, material)
         case ShapeKind.SURFACE:
-            found = physx.PhysxCollisionShapeTriangleMesh(
+            solid = physx.PhysxCollisionShapeTriangleMesh(
                 shape.points, shape.triangles, ones, material
             )
         case ShapeKind.ELLIPSOID:
             points = _sphere() * shape.size
-            found = physx.PhysxCollisionShapeConvexMesh(points, ones, material)
+            solid = physx.PhysxCollisionShapeConvexMesh(points, ones, material)
         case _:
-            found = physx.PhysxCollisionShapeConvexMesh(shape.points, ones, material)
-    found.set_local_pose(_pose(pose))
-    return found
+            solid = physx.PhysxCollisionShapeConvexMesh(shape.points, ones, material)
+    solid.set_local_pose(_pose(pose))
+    return solid
 
 
 def _sphere(count: int = 128) -> Floats:

@@ -19,6 +19,7 @@ _TRIES = 20
 _IK_TOLERANCE = 1e-3
 """[m] of error at which inverse kinematics ends: a twentieth of what reach asks for."""
 _ITERATIONS = 60
+"""Steps of damped least squares from one pose, before another is tried."""
 _DAMPING = 0.03
 """[m] of damped least squares: what a joint moves near a singular pose."""
 _STRIDE = 0.2

@@ -136,6 +136,7 @@ class Environment(ABC):
 _PORTS = ("obs", "action", "h_in", "h_out", "c_in", "c_out")
 """Inputs and outputs that policies have anyway."""
 _MAX_AXES = 3
+"""Axes of an observation: a vector, a history of vectors, an image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

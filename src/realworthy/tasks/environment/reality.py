@@ -76,11 +76,11 @@ class SeenAsTwin(Simulator):
         self._true, self._true_substeps = link.worlds.simulator, true_substeps
         self.bound, self.substeps = bound, substeps
         self.world_count = self._true.world_count
-        here, there = bound.model, self._true.bound.model
-        bodies = _find_kept(_list_bodies(here), _list_bodies(there))
-        sites = _find_kept(_list_sites(here), _list_sites(there))
-        self._qpos, self._more_qpos = _find_places(here, there, 0)
-        self._qvel, self._more_qvel = _find_places(here, there, 1)
+        ours, there = bound.model, self._true.bound.model
+        bodies = _find_kept(_list_bodies(ours), _list_bodies(there))
+        sites = _find_kept(_list_sites(ours), _list_sites(there))
+        self._qpos, self._more_qpos = _find_places(ours, there, 0)
+        self._qvel, self._more_qvel = _find_places(ours, there, 1)
         names = self._true.signals
         self._columns = {
             "sensordata": np.array([names.index(x) for x in self.signals], np.intp),
@@ -153,10 +153,10 @@ class SeenAsTwin(Simulator):
 
 
 def _gather(values: Floats, places: Ids, more: list[tuple[int, int]]) -> Floats:
-    found = values[:, places]
-    for here, there in more:
-        found[:, here] += values[:, there]
-    return found
+    gathered = values[:, places]
+    for column, there in more:
+        gathered[:, column] += values[:, there]
+    return gathered
 
 
 def _find_places(
@@ -204,7 +204,7 @@ def _list_sites(model: mujoco.MjModel) -> list[str]:
 
 def _check_robot(task: Task, reality: Reality) -> None:
     """Raises unless the task's twin is the reality's, but for numbers."""
-    here, there = bind(task.twin).model, bind(reality.twin).model
+    ours, there = bind(task.twin).model, bind(reality.twin).model
     for kind, describe in (
         ("bodies", _list_bodies),
         ("joints", _list_joints),
@@ -213,7 +213,7 @@ def _check_robot(task: Task, reality: Reality) -> None:
         ("commands", command_names),
         ("shapes", lambda model: model.geom_type.tolist()),
     ):
-        if describe(here) != describe(there):
+        if describe(ours) != describe(there):
             raise RealworthyError(
                 f"Task '{task.name}' is of {task.twin.owner}, reality "
                 f"'{reality.name}' of {reality.twin.owner}: they differ in {kind}.",

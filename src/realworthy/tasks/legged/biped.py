@@ -32,7 +32,7 @@ from realworthy.tasks.legged.stance import (
     choose_action_scale,
     read_stance,
 )
-from realworthy.tasks.legged.walking import WalkTally
+from realworthy.tasks.legged.walk_metrics import WalkTally
 from realworthy.tasks.prepared_twin import (
     PreparedTwin,
     describe_gains,
@@ -47,6 +47,7 @@ _CARE_STRIDE, _CARE_LEAN, _CARE_OTHER = 0.01, 1.0, 5.0
 """How much the pose of a joint matters: of a leg's first two pitches, hip and knee; of
 the one that leans, the hip's roll; of others."""
 _STRIDES = 2
+"""Pitch joints of a leg that care is taken of: hip and knee."""
 _SWING = 0.09
 """[m] that a foot is lifted."""
 _HEIGHT_SCALE = 0.008

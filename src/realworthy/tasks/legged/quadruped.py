@@ -39,7 +39,7 @@ from realworthy.tasks.legged.terrain import (
     Walkers,
     reflect_scan,
 )
-from realworthy.tasks.legged.walking import WalkTally
+from realworthy.tasks.legged.walk_metrics import WalkTally
 from realworthy.tasks.prepared_twin import (
     PreparedTwin,
     describe_gains,

@@ -98,9 +98,9 @@ def _choose_links(tree: KinematicTree, choices: RoleChoices) -> tuple[list[int],
     floor = min(lows.values())
     reach = _LEVEL * (float(tree.data.xpos[tree.base][2]) - floor)
     feet = [link for link, low in lows.items() if low <= floor + reach]
-    what = "link that ends" if len(feet) == 1 else "links that end"
+    ends = "link that ends" if len(feet) == 1 else "links that end"
     return feet, (
-        f"the {len(feet)} {what} lowest at home, within {100 * reach:.0f} cm; "
+        f"the {len(feet)} {ends} lowest at home, within {100 * reach:.0f} cm; "
         f"x of '{tree.name_body(tree.base)}' is ahead"
     )
 
@@ -147,13 +147,13 @@ def _name_places(
         rows = {"front_": by_x[:2], "rear_": by_x[2:]}
     else:
         return {f"leg{i + 1}": link for i, link in enumerate(by_x)}
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for row, pair in rows.items():
         left, right = sorted(pair, key=lambda link: -middles[link][1])
         if not middles[left][1] > 0 > middles[right][1]:
             return None
-        found |= {f"{row}left": left, f"{row}right": right}
-    return found
+        places |= {f"{row}left": left, f"{row}right": right}
+    return places
 
 
 def _describe(tree: KinematicTree, place: str, link: int) -> Foot:

@@ -70,10 +70,10 @@ class KinematicTree:
 
     def list_beyond(self, link: int) -> list[int]:
         """The links that a link carries, near ones first."""
-        found: list[int] = []
+        beyond: list[int] = []
         for child in self.list_children(link):
-            found += [child, *self.list_beyond(child)]
-        return found
+            beyond += [child, *self.list_beyond(child)]
+        return beyond
 
     def list_chain(self, body: int) -> list[int]:
         """The links from base or world to a body, its own included."""
@@ -130,9 +130,9 @@ class KinematicTree:
         """Kind and number of a named site, shape or body; raises for another name."""
         kinds = {"site": _OBJ.mjOBJ_SITE, "shape": _OBJ.mjOBJ_GEOM}
         for kind, number in (*kinds.items(), ("body", _OBJ.mjOBJ_BODY)):
-            found = mujoco.mj_name2id(self.model, number, name)
-            if found >= 0:
-                return kind, found
+            index = mujoco.mj_name2id(self.model, number, name)
+            if index >= 0:
+                return kind, index
         raise UnknownName(
             f"site, shape or body for the role '{role}' called",
             name,
@@ -184,25 +184,25 @@ class KinematicTree:
 
     def _find_driven(self) -> set[int]:
         model, trn = self.model, mujoco.mjtTrn
-        found: set[int] = set()
+        driven: set[int] = set()
         for i in range(model.nactuator):
             kind, target = (
                 int(model.actuator_trntype[i]),
                 int(model.actuator_trnid[i, 0]),
             )
             if kind in (trn.mjTRN_JOINT, trn.mjTRN_JOINTINPARENT):
-                found.add(target)
+                driven.add(target)
             elif kind == trn.mjTRN_TENDON:
                 first = int(model.tendon_adr[target])
                 for k in range(first, first + int(model.tendon_num[target])):
                     if model.wrap_type[k] == mujoco.mjtWrap.mjWRAP_JOINT:
-                        found.add(int(model.wrap_objid[k]))
+                        driven.add(int(model.wrap_objid[k]))
         coupled = model.eq_type == mujoco.mjtEq.mjEQ_JOINT
         for i in np.flatnonzero(coupled).tolist():
             pair = {int(model.eq_obj1id[i]), int(model.eq_obj2id[i])}
-            if pair & found:
-                found |= {joint for joint in pair if joint >= 0}
-        return found
+            if pair & driven:
+                driven |= {joint for joint in pair if joint >= 0}
+        return driven
 
     def _find_ids(self, twin: Twin) -> set[int]:
         names = (actuator.joint for actuator in twin.actuators.values())

@@ -21,6 +21,9 @@ from realworthy.twins.writers.writer import (
 )
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
+_MIN_SOFTNESS = 2e-3
+"""[s] below which MuJoCo keeps contacts at two time steps of 1 ms, so that nothing
+changes any more."""
 
 
 def colliding_bodies(compiled: CompiledModel) -> tuple[str, ...]:
@@ -163,5 +166,5 @@ SOFTNESS = Writer(
     group=Group.CONTACT,
     elements=colliding_bodies,
     edit=SoftnessEdit,
-    lower=0.0,
+    lower=_MIN_SOFTNESS,
 )

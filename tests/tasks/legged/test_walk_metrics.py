@@ -6,7 +6,7 @@ import torch
 from realworthy.simulators import MujocoCpu
 from realworthy.tasks.environment.scene import Scene
 from realworthy.tasks.legged.locomotion import BaseState, Feet
-from realworthy.tasks.legged.walking import WalkTally
+from realworthy.tasks.legged.walk_metrics import WalkTally
 from realworthy.twins import load_twin
 
 FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")

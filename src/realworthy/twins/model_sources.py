@@ -80,11 +80,11 @@ def compile_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         model = spec.compile()
     except Exception as error:  # also of kinds that C++ throws and Python cannot name
-        said = _one_line(error)
+        reason = _one_line(error)
         hint = "Correct the model; realworthy show FILE checks it again."
         raise BadModel(
-            f"MuJoCo rejects the model of twin '{name}': {said}",
-            hint=next((h for part, h in _HINTS.items() if part in said), hint),
+            f"MuJoCo rejects the model of twin '{name}': {reason}",
+            hint=next((h for part, h in _HINTS.items() if part in reason), hint),
         ) from None
     if not (model.opt.timestep > 0 and math.isfinite(model.opt.timestep)):
         raise BadModel(
@@ -142,11 +142,11 @@ def _parse(path: Path) -> mujoco.MjSpec:
     try:
         spec = mujoco.MjSpec.from_file(str(path))
     except Exception as error:  # also of kinds that C++ throws and Python cannot name
-        said = _one_line(error)
+        reason = _one_line(error)
         hint = "Correct the file; MuJoCo's message names the place."
         raise BadModel(
-            f"MuJoCo cannot read {path}: {said}",
-            hint=next((h for part, h in _HINTS.items() if part in said), hint),
+            f"MuJoCo cannot read {path}: {reason}",
+            hint=next((h for part, h in _HINTS.items() if part in reason), hint),
         ) from None
     finally:
         mujoco.set_mju_user_warning(listener)
@@ -160,11 +160,11 @@ def _parse(path: Path) -> mujoco.MjSpec:
 def _check_names(spec: mujoco.MjSpec, path: Path) -> None:
     """`all.<kind>` stands for every element, so no element may be called so."""
     elements = (("body", spec.bodies), ("joint", spec.joints))
-    for what, found in (*elements, ("actuator", spec.actuators)):
-        if any(element.name == "all" for element in found):
+    for kind, entries in (*elements, ("actuator", spec.actuators)):
+        if any(element.name == "all" for element in entries):
             raise BadModel(
-                f"{path} has a {what} called 'all', which stands for all of them.",
-                hint=f"Give the {what} another name.",
+                f"{path} has a {kind} called 'all', which stands for all of them.",
+                hint=f"Give the {kind} another name.",
             )
 
 
@@ -212,12 +212,12 @@ def _add_motors(spec: mujoco.MjSpec) -> None:
 
 def _one_line(error: BaseException) -> str:
     """MuJoCo's message without its line breaks, prefixes and numbers of its own."""
-    said = " ".join(str(error).split())
-    if parse := re.match(r"XML parse error.*Line number=(\d+)", said):
+    line = " ".join(str(error).split())
+    if parse := re.match(r"XML parse error.*Line number=(\d+)", line):
         return f"it is not XML (line {parse[1]})"
-    said = re.sub(r"^(XML )?(Error: )+", "", said)
-    said = re.sub(r" The static bodies of the spec were fused.*$", "", said)
-    said = re.sub(r" Element name '', id \d+(, line (\d+))?$", r" (line \2)", said)
-    said = re.sub(r" Element name ('.*'), id \d+(, line \d+)?$", r" (\1\2)", said)
-    said = re.sub(r" Element ('.*'), line (\d+)$", r" (\1, line \2)", said)
-    return said.replace(" (line )", "").removesuffix(".")
+    line = re.sub(r"^(XML )?(Error: )+", "", line)
+    line = re.sub(r" The static bodies of the spec were fused.*$", "", line)
+    line = re.sub(r" Element name '', id \d+(, line (\d+))?$", r" (line \2)", line)
+    line = re.sub(r" Element name ('.*'), id \d+(, line \d+)?$", r" (\1\2)", line)
+    line = re.sub(r" Element ('.*'), line (\d+)$", r" (\1, line \2)", line)
+    return line.replace(" (line )", "").removesuffix(".")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from realworthy.errors import RealworthyError
 from realworthy.identification.excitation.information import Criterion
-from realworthy.identification.excitation.limits import (
+from realworthy.identification.excitation.twin_limits import (
     LimitSettings,
     check_joints,
     find_home,

@@ -207,7 +207,7 @@ def find_driven(
     notes.miss(
         "action",
         f"The graph gives {count} actions, and of {len(said.joints)} joints in the file"
-        f" {len(owners)} are known to be driven: say which command each action is.",
+        f" {len(owners)} are driven for certain: state which command each action is.",
     )
     notes.miss("gains", "Say kp and kd of each drive.")
     notes.miss("command_kind", "Say what commands are: position, velocity, torque.")

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from realworthy.errors import RealworthyError, UnknownName
-from realworthy.identification.excitation.limits import (
+from realworthy.identification.excitation.design_task import find_subject
+from realworthy.identification.excitation.twin_limits import (
     LimitSettings,
     find_limits,
     stand,
     tighten,
 )
-from realworthy.identification.excitation.subject import find_subject
 from realworthy.twins import load_twin
 
 
