@@ -26,6 +26,7 @@ from realworthy.cli.identify import Identify
 from realworthy.cli.learner_options import split_options
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
+from realworthy.cli.retarget import Retarget
 from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
 from realworthy.cli.tour import TourCommand
@@ -57,6 +58,7 @@ COMMANDS: dict[str, type[Subcommand]] = {
     "identify": Identify,
     "experiment": Experiment,
     "calibrate": Calibrate,
+    "retarget": Retarget,
     "train": Train,
     "adapt": Adapt,
     "certify": Certify,
