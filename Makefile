@@ -47,5 +47,5 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Realworthy needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "pip>=25.1"
-	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[train,gpu,sim2sim,view,ros,zenoh,gymnasium,rsl_rl]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[train,gpu,sim2sim,view,ros,zenoh,gymnasium,rsl_rl,retarget]"
 	touch $(READY)

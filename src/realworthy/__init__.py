@@ -4,10 +4,10 @@
 
 The rooms, from the ground up: `parameters`, `recordings`, `robots`, `actuators` and
 `sensors`, `twins`, `simulators`, `realities`, `policies`, `deployment`, `gap`,
-`identification`, `diagnosis`, `tasks`, `learning`, `certification`, `reports`, `tours`,
-`cli`. A room imports only rooms named before it. Every command is one of the verbs
-below (docs/python.md). Names load their room when they are first used, so that
-importing Realworthy stays cheap.
+`identification`, `diagnosis`, `tasks`, `learning` and `retargeting`, `adaptation`,
+`certification`, `reports`, `tours`, `cli`. A room imports only rooms named before it.
+Every command is one of the verbs below (docs/python.md). Names load their room when
+they are first used, so that importing Realworthy stays cheap.
 """
 
 import importlib
@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from realworthy.recordings.motion import load_motion as load_motion
     from realworthy.recordings.motion import save_motion as save_motion
     from realworthy.reports.view import view as view
+    from realworthy.retargeting import Retargeting as Retargeting
+    from realworthy.retargeting import RetargetSettings as RetargetSettings
+    from realworthy.retargeting import retarget as retarget
     from realworthy.robots import Robot as Robot
     from realworthy.robots.address import open_robot as open_robot
     from realworthy.simulators import MujocoCpu as MujocoCpu
@@ -82,6 +85,7 @@ _HOMES = {
     "identify": "identification.excitation",
     "measure": "gap",
     "record": "identification.excitation",
+    "retarget": "retargeting",
     "tour": "tours",
     "train": "learning.train",
     "view": "reports.view",
@@ -103,6 +107,8 @@ _HOMES = {
     "Progress": "progress",
     "RealworthyError": "errors",
     "Recording": "recordings",
+    "RetargetSettings": "retargeting",
+    "Retargeting": "retargeting",
     "Robot": "robots",
     "Task": "tasks.task",
     "TourSettings": "tours",

@@ -43,8 +43,14 @@ def test_no_command_at_all_is_answered_with_the_help(run: Run):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["shwo"], "Unrecognized options: shwo"),
-        (["show", "--twn", "arm"], "--twin TWIN"),
+        (["shwo"], "Nearest: 'show'. All"),
+        (["mesure", "x"], "Realworthy has no command 'mesure'.\n  Nearest: 'measure'"),
+        (
+            ["show", "--twn", "arm"],
+            "realworthy show has no option '--twn'.\n  Nearest: '--twin'",
+        ),
+        (["measure", "a", "b", "--raport", "x"], "Nearest: '--report'. All"),
+        (["train", "reach", "--ouptut", "x"], "Nearest: '--output'"),
         (["show", "a", "b", "c"], "Unrecognized options: c"),
         (["show", "--json"], "Missing value for argument '--json'"),
         (["convert", "run.csv"], "--output FOLDER"),

@@ -507,3 +507,26 @@ def test_a_rate_of_zero_is_suspicious(run: Run, write: Write):
     found = run("show", "run.csv")
     assert found.status == 0
     assert "the sidecar says 0 Hz, the rows come at 100 Hz." in found.out
+
+
+@pytest.mark.parametrize("command", ["diagnose", "calibrate"])
+def test_too_little_data_says_how_much_it_takes(run: Run, write: Write, command: str):
+    write("run.csv", swing_csv(rows=5))
+    more = ["--output", "x.twin.yaml"] if command == "calibrate" else []
+    run(command, "pendulum", "run.csv", *more).check_mistake(
+        f"BadRecording: Too little to {command}: the recording holds 0.04 s in 5 "
+        "rows.\n"
+        "  It takes 0.25 s and 16 rows at the very least, and about 20 s of motion of "
+        "every joint for an answer. realworthy excite TWIN designs such a motion.\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["certify", "deploy"])
+def test_a_recording_is_no_policy(run: Run, write: Write, command: str):
+    write("run.csv", swing_csv())
+    more = ["--robot", "sim:pendulum_1_easy"] if command == "deploy" else []
+    run(command, "run.csv", *more).check_mistake(
+        "BadFile: run.csv: this is a recording, not a policy.\n"
+        "  A policy is an .onnx file. How far a twin is from the recording: realworthy "
+        "measure TWIN run.csv\n"
+    )

@@ -84,7 +84,8 @@ def test_only_what_is_not_required_may_be_left_out():
     optional = set(tree()) - set(REQUIRED)
     ports = {"vectors", "images", "arrays", "outputs", "states"}
     task = {"task_file", "task_settings"}
-    assert optional == {"envelope", "evaluation", "resting", "roles"} | ports | task
+    robot = {"drives", "resting", "roles"}
+    assert optional == {"envelope", "evaluation"} | robot | ports | task
     assert read({k: v for k, v in tree().items() if k in REQUIRED}) == contract()
 
 

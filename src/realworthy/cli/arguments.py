@@ -51,6 +51,7 @@ RoleNames = tyro.conf.UseAppendAction[
         tuple[str, ...], tyro.conf.arg(metavar="ROLE=PART", help_behavior_hint="")
     ]
 ]
+UnitName = Annotated[str | None, tyro.conf.arg(metavar="UNIT", help_behavior_hint="")]
 BaseName = Annotated[
     str, tyro.conf.arg(metavar="free|world|BODY", help_behavior_hint="")
 ]

@@ -15,7 +15,9 @@ from realworthy.cli.arguments import (
     Role,
     SidecarFile,
     TwinName,
+    UnitName,
 )
+from realworthy.cli.numbers import AnyNumber
 
 if TYPE_CHECKING:
     from realworthy.recordings.propose import MappingProposal
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Foreign recordings into ours: SI units, our names of signals, one file each."""
+    """Foreign recordings or motions into ours: SI units, our names, one file each."""
 
     recordings: RecordingFiles
     """Files or folders."""
@@ -35,6 +37,13 @@ class Convert:
     """What to write."""
     sidecar: SidecarFile = None
     """YAML with what the files do not say, such as a mapping of columns."""
+    unit: UnitName = None
+    """Length that 1 has in files of motions: m, cm, mm, inch, cmu or a number of
+    metres."""
+    rate_in: AnyNumber = None
+    """Rows per second of motions whose files do not say it."""
+    twin: TwinName = ""
+    """Robot whose order of joints motions without names of joints have."""
     map: TwinName = ""
     """Propose a mapping of columns to this twin's joints, write it as mapping.yaml
     beside the recordings, and convert with it."""
@@ -54,6 +63,8 @@ class Convert:
 
         for path in self.recordings:
             check_readable(path)
+        if self._are_motions():
+            return self._convert_motions()
         proposal = self._propose() if self.map else None
         sidecar = proposal.sidecar if proposal else self.sidecar
         with json_file(self.json, overwrite=self.overwrite) as save:
@@ -91,6 +102,36 @@ class Convert:
                 f"{shlex.quote(str(self._mapping_file))} --output {folder} --overwrite"
             )
             say(f"Next: realworthy measure {shlex.quote(self.map)} {folder}")
+        return 0
+
+    def _are_motions(self) -> bool:
+        from realworthy.cli.convert_motions import are_motions
+
+        return are_motions(self.recordings, self.importer)
+
+    def _convert_motions(self) -> int:
+        from realworthy.cli.convert_motions import convert_motions
+        from realworthy.cli.output import json_file
+        from realworthy.cli.printing import counted, say
+        from realworthy.errors import RealworthyError
+
+        if self.format != "csv" or self.map or self.sidecar:
+            raise RealworthyError(
+                "A motion is kept as .csv, and its joints are named by --twin.",
+                hint="Leave --format, --map and --sidecar out.",
+            )
+        with json_file(self.json, overwrite=self.overwrite) as save:
+            done = convert_motions(
+                self.recordings,
+                self.importer,
+                output=self.output,
+                unit=self.unit,
+                rate=self.rate_in,
+                twin=self.twin,
+                overwrite=self.overwrite,
+            )
+            save({"motions": done})
+        say(f"{counted(len(done), 'motion')} written to {self.output}")
         return 0
 
     @property

@@ -8,12 +8,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, NoReturn, Protocol, Union
+from typing import Annotated, NoReturn, Protocol, Union, get_type_hints
 
 import tyro
 
 from realworthy.artefacts import plain
 from realworthy.cli.adapt import Adapt
+from realworthy.cli.arguments import Role
 from realworthy.cli.calibrate import Calibrate
 from realworthy.cli.certify import Certify
 from realworthy.cli.convert import Convert
@@ -25,12 +26,13 @@ from realworthy.cli.identify import Identify
 from realworthy.cli.learner_options import split_options
 from realworthy.cli.measure import Measure
 from realworthy.cli.record import Record
+from realworthy.cli.retarget import Retarget
 from realworthy.cli.robot import RobotCommand
 from realworthy.cli.show import Show
 from realworthy.cli.tour import TourCommand
 from realworthy.cli.train import Train
 from realworthy.cli.view import View
-from realworthy.errors import RealworthyError
+from realworthy.errors import RealworthyError, UnknownName
 
 DESCRIPTION = """How far is your simulator from your robot, why, and what to do.
 
@@ -56,6 +58,7 @@ COMMANDS: dict[str, type[Subcommand]] = {
     "identify": Identify,
     "experiment": Experiment,
     "calibrate": Calibrate,
+    "retarget": Retarget,
     "train": Train,
     "adapt": Adapt,
     "certify": Certify,
@@ -126,12 +129,54 @@ def _run_command(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> Subcommand:
     """With what of `train` only the learner that it names can read."""
     options: list[str] = []
+    _check_command(arguments[0])
     if arguments[:1] == ["train"]:
         arguments, options = split_options(arguments, Train.list_options())
+    _check_options(arguments[0], arguments[1:])
     command = _read(arguments)
     if isinstance(command, Train):
         return replace(command, options=tuple(options))
     return command
+
+
+def _check_command(word: str) -> None:
+    """Raises where the first word is no command; names the nearest."""
+    if not word.startswith("-") and word not in COMMANDS:
+        raise UnknownName(
+            "command", word, COMMANDS, owner="Realworthy", listing="realworthy --help"
+        )
+
+
+def _check_options(name: str, words: list[str]) -> None:
+    """Raises at an option that the command has not; names the nearest of its own."""
+    if name not in COMMANDS:
+        return
+    known = list_options(COMMANDS[name])
+    for word in words:
+        option = word.partition("=")[0].replace("_", "-")
+        if option == "--":
+            return
+        if option.startswith("--") and option not in known:
+            raise UnknownName(
+                "option",
+                option,
+                sorted(known),
+                owner=f"realworthy {name}",
+                listing=f"realworthy {name} --help",
+            )
+
+
+def list_options(command: type[Subcommand]) -> set[str]:
+    """Options of a command as they are typed, `--help` among them."""
+    found = {"--help"}
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        marks = getattr(hint, "__metadata__", ())
+        if tyro.conf.Positional in marks:
+            continue
+        given = [getattr(m, "name", None) for m in marks if not isinstance(m, Role)]
+        option = next(filter(None, given), name)
+        found.add(f"--{option.replace('_', '-')}")
+    return found
 
 
 def _read(arguments: list[str]) -> Subcommand:

@@ -14,7 +14,9 @@ from realworthy.cli.arguments import (
     JsonFile,
     Role,
     TwinName,
+    UnitName,
 )
+from realworthy.cli.numbers import AnyNumber
 from realworthy.errors import BadFile, MissingFile, RealworthyError, UnknownName
 
 TOPICS = {
@@ -29,6 +31,7 @@ TOPICS = {
     "learners": "who can learn it, with all settings",
     "tables": "ranges that others have published for randomization",
     "run.csv --twin arm": "a recording, and whether it fits a twin",
+    "walk.bvh --unit cm": "a motion: of a robot, a person or an animal",
     "policy.onnx": "a policy: what it sees, what its actions mean",
 }
 """What to type after `realworthy show`."""
@@ -71,6 +74,11 @@ class Show:
     that its model fixes to the world, such as a URDF's."""
     importer: ImporterName = None
     """Layout of a foreign recording; realworthy show importers lists them."""
+    unit: UnitName = None
+    """Length that 1 has in a file of a motion: m, cm, mm, inch, cmu or a number of
+    metres."""
+    rate_in: AnyNumber = None
+    """Rows per second of a file of a motion that does not say it."""
     json: JsonFile = None
     """Also write what is shown, for programs."""
     overwrite: Flag = False
@@ -156,6 +164,12 @@ class Show:
             from realworthy.cli.show_parameters import show_belief
 
             return show_belief(what)
+        if _is_motion(what, self.importer):
+            from realworthy.cli.show_motions import show_motion
+
+            return show_motion(
+                what, self.importer, self.twin, unit=self.unit, rate=self.rate_in
+            )
         if self.importer is not None or _is_recording(what):
             from realworthy.artefacts import check_readable
             from realworthy.cli.show_recordings import show_recordings
@@ -180,6 +194,21 @@ def _is_recording(what: str) -> bool:
     from realworthy.recordings.formats import find_suffix
 
     return bool(find_suffix(Path(what))) or os.path.isdir(what)
+
+
+def _is_motion(what: str, importer: str | None) -> bool:
+    """Whether a file is a motion: by its layout, its end, or columns of bodies."""
+    from realworthy.recordings.formats.csv import read_heading
+    from realworthy.recordings.motion_layouts import MOTION_LAYOUTS, find_layout
+
+    if importer is not None:
+        return importer in MOTION_LAYOUTS
+    if find_layout(Path(what)):
+        return True
+    if not what.lower().endswith((".csv", ".csv.gz")) or not os.path.isfile(what):
+        return False
+    names = read_heading(Path(what)).split(",")
+    return any(name.startswith(("body.", "object.", "contact.")) for name in names)
 
 
 def _is_twin(what: str) -> bool:

@@ -35,15 +35,21 @@ _MANY_SIGNALS = 1000
 
 def show_importers(name: str) -> object:
     """Foreign layouts that can be read, or one of them."""
+    from realworthy.recordings.motion_layouts import MOTION_LAYOUTS
+
     if name:
-        importer = find_importer(name)
+        importer = MOTION_LAYOUTS.get(name) or find_importer(name)
         emit_heading(name, importer.summary)
         emit(Text(f"Expects {importer.layout}."))
         emit_note(f"realworthy show PATH --importer {name}")
         return {"importers": {name: importer.summary}}
     summaries = {name: importer.summary for name, importer in IMPORTERS.items()}
     emit_table("Importers (--importer NAME)", ("name", "reads"), summaries.items())
-    return {"importers": summaries}
+    motions = {name: layout.summary for name, layout in MOTION_LAYOUTS.items()}
+    emit_table(
+        "Motions, in show, convert, retarget", ("name", "reads"), motions.items()
+    )
+    return {"importers": summaries, "motions": motions}
 
 
 def show_recordings(path: str, importer: str | None, twin: str) -> object:

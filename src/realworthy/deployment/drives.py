@@ -1,6 +1,6 @@
 """Everything that bounds a command, per number of it, in the robot's own order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -112,11 +112,15 @@ def make_drives(
     kp: Mapping[str, float] | None = None,
     kd: Mapping[str, float] | None = None,
     kind: CommandKind | None = None,
+    driven: Mapping[str, str] | None = None,
     rest: Mapping[str, float] | None = None,
+    resting: Collection[str] = (),
 ) -> Drives:
     """The drives of a robot with some limits and gains by joint; no limit where none.
 
-    A command `knee.command` drives the joint `knee`. `rest` is by command.
+    A command `knee.command` drives the joint `knee`; `driven` names the joints of
+    others. `rest` is by command; of commands that are `resting`, which nothing moves,
+    the joint need not be known.
     """
     kind = kind or info.command_kind
     if kind is None:
@@ -124,13 +128,18 @@ def make_drives(
             f"Robot '{info.name}' takes commands of several kinds.",
             hint="Guards need one kind: position, velocity, torque or voltage.",
         )
-    names = tuple(find_joint(signal, info.joints) for signal in info.commands)
-    if kind == "position" and "" in names:
-        unknown = info.commands[names.index("")]
+    names = tuple(
+        (driven or {}).get(signal) or find_joint(signal, info.joints)
+        for signal in info.commands
+    )
+    for signal, name in zip(info.commands, names, strict=True):
+        if name in info.joints or signal in resting or kind != "position":
+            continue
         raise RealworthyError(
-            f"Robot '{info.name}' has no joint that '{unknown}' names; guards must "
-            "know where a drive of positions is.",
-            hint=f"Name commands like their joints: {info.joints[0]}.command.",
+            f"Robot '{info.name}' has no joint '{name or signal.partition('.')[0]}', "
+            f"which '{signal}' drives; guards must know where a drive of positions is.",
+            hint="Say it in the policy's contract, under drives, such as "
+            f"{signal}: {info.joints[0]}.",
         )
     kinds = (kind,) * len(names)
     return assign_drives(
@@ -194,15 +203,18 @@ def build_drives(
 ) -> Drives:
     """What bounds commands: the contract's limits, within what the robot takes."""
     limits = find_limits(contract, speed=speed)
-    kp = {name: gains.kp for name, gains in contract.gains.items()}
-    kd = {name: gains.kd for name, gains in contract.gains.items()}
+    joints = {o: contract.drives.get(f"{o}.command", o) for o in contract.gains}
+    kp = {joints[owner]: gains.kp for owner, gains in contract.gains.items()}
+    kd = {joints[owner]: gains.kd for owner, gains in contract.gains.items()}
     return make_drives(
         info,
         limits,
         kp=kp,
         kd=kd,
         kind=contract.command_kind,
+        driven=contract.drives,
         rest=contract.rest_commands,
+        resting=contract.resting,
     )
 
 

@@ -109,8 +109,13 @@ class GuardedRobot:
         return state
 
     def start_from(self, state: State) -> None:
-        """What is followed already: where the robot is, or nothing."""
-        at = self.drives.of_joints(state.position)
+        """What is followed already: where the robot is, or nothing.
+
+        A drive whose joint nobody knows is taken to be where it rests.
+        """
+        drives = self.drives
+        rest = np.nan_to_num(np.broadcast_to(drives.rest, drives.width))
+        at = np.where(drives.is_driven, drives.of_joints(state.position), rest)
         self.filter.reset(np.where(self.drives.is_position, at, 0.0))
 
     def step(

@@ -16,6 +16,7 @@ from realworthy.diagnosis.task import Attempts, weigh
 from realworthy.diagnosis.work import Work, measure_all
 from realworthy.progress import Progress, ignore, part
 from realworthy.recordings import Recording, cut_at_gaps, load_recordings
+from realworthy.recordings.enough import check_enough
 from realworthy.recordings.load import Recordings
 from realworthy.twins import Twin, load_twin
 from realworthy.twins.twin import RESIDUAL_LEFT_OUT
@@ -42,6 +43,7 @@ def diagnose(
     began = time.perf_counter()
     twin = load_twin(twin)
     listed = load_recordings(recordings, check_units=False)
+    check_enough(listed, "diagnose")
     earlier = _load_before(before)
     left_out = [RESIDUAL_LEFT_OUT] if twin.residual else []
     twin = twin.without_residual()

@@ -205,6 +205,8 @@ class Contract(_Part, frozen=True, kw_only=True):
     """By name; empty for a policy that is told nothing."""
     delays: Delays
     conventions: Conventions
+    drives: dict[str, str] = {}
+    """Command → the joint that it drives, where its name is an actuator's."""
     resting: dict[str, float] = {}
     """Commands that no action moves, such as a gripper's, and where they stay [the
     command's unit]."""
@@ -346,6 +348,8 @@ class Contract(_Part, frozen=True, kw_only=True):
         if not self.terms and not self.others:
             yield "terms: there are none."
         yield from self._find_tangles()
+        if unknown := {*self.drives.values()} - {*self.joints}:
+            yield f"drives: '{min(unknown)}' is not among the joints."
         if both := {*self.resting} & {*self.action.commands}:
             yield f"resting: '{min(both)}' is moved by the action."
         if not all(map(math.isfinite, self.resting.values())):

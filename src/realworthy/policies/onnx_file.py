@@ -5,6 +5,7 @@ beside the first, as torch writes them.
 """
 
 import math
+import shlex
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from realworthy.policies.protobuf import (
     find_message,
     read_fields,
 )
+from realworthy.recordings.formats import find_suffix
 
 Attribute: TypeAlias = float | int | str | NDArray | tuple[float | int | str, ...]
 DTYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 11: np.float64}
@@ -89,11 +91,25 @@ def read_graph(path: Path | str) -> Graph:
     check_readable(path)
     if path.is_dir():
         raise BadFile(path, "it is a folder, not a policy.")
+    _refuse_recording(path)
     data = read_bytes(path, cost=_COST)
     if not data:
         raise BadFile(path, "it is empty.")
     with reading(path, "a whole ONNX file", hint="Copy it again, or export it again."):
         return _read_model(path, memoryview(data))
+
+
+def _refuse_recording(path: Path) -> None:
+    """Raises where a file is what a robot was measured to do, by its name."""
+    if not find_suffix(path):
+        return
+    name = shlex.quote(str(path))
+    raise BadFile(
+        path,
+        "this is a recording, not a policy.",
+        hint=f"A policy is an .onnx file. How far a twin is from the recording: "
+        f"realworthy measure TWIN {name}",
+    )
 
 
 @dataclass(frozen=True, slots=True)

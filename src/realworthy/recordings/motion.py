@@ -1,7 +1,7 @@
-"""A motion: joint positions over time, to be played on a robot."""
+"""A motion over time: of a robot's joints, to be played; of a base, bodies, objects."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 from realworthy.artefacts import check_readable, writing
 from realworthy.errors import BadFile, RealworthyError
 from realworthy.recordings.formats import csv
+from realworthy.recordings.poses import (
+    BASE,
+    Contacts,
+    Poses,
+    read_contacts,
+    read_poses,
+)
 from realworthy.recordings.recording import Recording
 
 Floats = NDArray[np.float64]
@@ -37,13 +44,23 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Motion:
-    """Where joints shall be, from the first row to the last."""
+    """Where joints shall be, from the first row to the last.
+
+    A robot that goes about has a base, too; a figure that was captured has bodies and
+    may have no joints.
+    """
 
     time: Floats
     """(rows,) [s], strictly increasing."""
     joints: tuple[str, ...]
     position: Floats
     """(rows, joints) [rad or m]."""
+    base: Poses | None = None
+    """The floating base, alone."""
+    bodies: Poses | None = None
+    """Of a robot, or the joints of a person or an animal."""
+    objects: Poses | None = None
+    contacts: Contacts | None = None
 
     def __post_init__(self) -> None:
         time = np.asarray(self.time, dtype=np.float64)
@@ -55,9 +72,17 @@ class Motion:
                 f"A motion of {len(time)} rows and {len(self.joints)} joints cannot "
                 f"have positions of shape {position.shape}."
             )
-        if not self.joints:
+        if not self.joints and self.bodies is None:
             raise RealworthyError(
                 "A motion needs a column such as 'elbow.position'; there is none."
+            )
+        things = (self.base, self.bodies, self.objects)
+        lengths = [len(each.position) for each in things if each is not None]
+        lengths += [] if self.contacts is None else [len(self.contacts.touching)]
+        if any(length != len(time) for length in lengths):
+            raise RealworthyError(
+                f"A motion of {len(time)} rows has poses or contacts of other lengths: "
+                f"{', '.join(map(str, lengths))}."
             )
         if len(time) < 2:
             raise RealworthyError(f"A motion needs two rows or more, not {len(time)}.")
@@ -68,7 +93,10 @@ class Motion:
             raise RealworthyError(f"The time of a motion does not rise in row {row}.")
 
     def __repr__(self) -> str:
-        return f"<motion of {len(self.joints)} joints, {self.duration:.4g} s>"
+        of = f"{len(self.joints)} joints"
+        if not self.joints and self.bodies is not None:
+            of = f"{len(self.bodies.names)} bodies"
+        return f"<motion of {of}, {self.duration:.4g} s>"
 
     @property
     def duration(self) -> float:
@@ -77,8 +105,45 @@ class Motion:
 
     @property
     def signals(self) -> Mapping[str, Floats]:
-        """`<joint>.position` → (rows,)."""
-        return {j + _END: self.position[:, i] for i, j in enumerate(self.joints)}
+        """`<joint>.position` → (rows,), then those of base, bodies and so on."""
+        found = {j + _END: self.position[:, i] for i, j in enumerate(self.joints)}
+        things = {BASE: self.base, "body": self.bodies, "object": self.objects}
+        for kind, poses in things.items():
+            found |= poses.to_columns(kind) if poses is not None else {}
+        return found | (self.contacts.to_columns() if self.contacts else {})
+
+    def at(self, times: Floats) -> "Motion":
+        """The motion at other times within it, between rows along the line."""
+        joints = [np.interp(times, self.time, column) for column in self.position.T]
+        position = np.stack(joints, axis=1) if joints else np.empty((len(times), 0))
+        base, bodies, objects = (
+            None if each is None else each.at(self.time, times)
+            for each in (self.base, self.bodies, self.objects)
+        )
+        touching = self.contacts and self.contacts.at(self.time, times)
+        return Motion(times, self.joints, position, base, bodies, objects, touching)
+
+    def resampled(self, rate: float) -> "Motion":
+        """The motion at `rate` [Hz], from 0 s on."""
+        count = int(np.floor(self.duration * rate + 1e-6)) + 1
+        time = np.arange(count) / rate
+        moved = self.at(np.minimum(self.time[0] + time, self.time[-1]))
+        return replace(moved, time=time)
+
+    def cut(self, start: float, end: float) -> "Motion":
+        """The rows from `start` to `end` [s], whose time begins at 0."""
+        rows = np.flatnonzero((self.time >= start - 1e-9) & (self.time <= end + 1e-9))
+        if len(rows) < 2:
+            raise RealworthyError(
+                f"The motion has no two rows from {start:g} to {end:g} s.",
+                hint=f"It lasts from {self.time[0]:g} to {self.time[-1]:g} s.",
+            )
+        kept = self.at(self.time[rows])
+        return replace(kept, time=kept.time - kept.time[0])
+
+    def slowed(self, factor: float) -> "Motion":
+        """The same path in `factor` times the time."""
+        return replace(self, time=self.time * factor)
 
     def sample(self, rate: float) -> Reference:
         """The motion at `rate` [Hz], through its rows by a spline of degree five.
@@ -86,6 +151,11 @@ class Motion:
         Rows of a motion should lie closer than its fastest change; a step between two
         rows overshoots, which its derivatives show.
         """
+        if not self.joints:
+            raise RealworthyError(
+                "The motion has bodies and no joints: no robot can play it as it is.",
+                hint="Try: realworthy retarget MOTION --to TWIN",
+            )
         if not _SLOWEST_HZ <= rate <= _FASTEST_HZ:
             raise RealworthyError(
                 f"A motion cannot be played at {rate:g} Hz.",
@@ -114,14 +184,32 @@ class Motion:
         return Reference(time, self.joints, *found)
 
 
-def load_motion(motion: Motion | Path | str) -> Motion:
-    """`time` and every `<joint>.position` of a CSV file; other columns are left out.
+def load_motion(
+    motion: Motion | Path | str,
+    layout: str | None = None,
+    *,
+    unit: float | str | None = None,
+    rate: float | None = None,
+    joints: Sequence[str] = (),
+    regressor: Path | None = None,
+) -> Motion:
+    """A motion of ours in a CSV file, or of a foreign layout, which may name itself.
 
-    A motion that is loaded already is handed back.
+    Of ours: `time` and every `<joint>.position`, and base, bodies, objects and contacts
+    where it has them. `unit` is the file's [m], `rate` [Hz] for files that do not say,
+    `joints` names its columns where they have none. A motion that is loaded already is
+    handed back.
     """
     if isinstance(motion, Motion):
         return motion
     path = Path(motion)
+    from realworthy.recordings.motion_layouts import find_layout, read_foreign
+
+    if layout is not None or (layout := find_layout(path)):
+        read = read_foreign(
+            path, layout, unit=unit, rate=rate, joints=joints, regressor=regressor
+        )
+        return _checked(path, read)
     check_readable(path)
     table = csv.read_table(path)
     if "time" not in table:
@@ -130,22 +218,41 @@ def load_motion(motion: Motion | Path | str) -> Motion:
             "it has no column 'time'.",
             hint="A motion has the columns: time,elbow.position,…",
         )
-    joints = tuple(n.removesuffix(_END) for n in table if n.endswith(_END))
-    columns = [table[joint + _END] for joint in joints]
-    position = np.stack(columns, axis=1) if joints else np.empty((0, 0))
+    names = tuple(n.removesuffix(_END) for n in table if n.endswith(_END))
+    columns = [table[joint + _END] for joint in names]
+    count = len(table["time"])
+    position = np.stack(columns, axis=1) if names else np.empty((count, 0))
     try:
-        motion = Motion(table["time"], joints, position)
-        if motion.duration > LONGEST_S:
-            raise _too_long(motion.duration)
-        return motion
+        base = read_poses(table, BASE)
+        return _checked(
+            path,
+            Motion(
+                table["time"],
+                names,
+                position,
+                None if base is None or base.quaternion is None else base,
+                read_poses(table, "body"),
+                read_poses(table, "object"),
+                read_contacts(table),
+            ),
+        )
+    except BadFile:
+        raise
     except RealworthyError as error:
-        if not joints:
+        if not names:
             raise BadFile(
                 path,
                 "it has no column such as 'elbow.position'.",
                 hint=f"It has: {', '.join(table)}.",
             ) from None
         raise BadFile(path, error.problem, hint=error.hint) from None
+
+
+def _checked(path: Path, motion: Motion) -> Motion:
+    if motion.duration > LONGEST_S:
+        error = _too_long(motion.duration)
+        raise BadFile(path, error.problem, hint=error.hint)
+    return motion
 
 
 def _too_long(seconds: float) -> RealworthyError:

@@ -49,6 +49,9 @@ def build_contract(worlds: TaskWorlds) -> Contract:
         command_kind=kinds.pop(),
         gains=_list_resting_gains(worlds, still) | _list_gains(worlds, moved),
         roles=task.twin.role_choices,
+        drives={
+            x.signal: x.joint for x in moved if x.joint and x.joint != find_owner(x)
+        },
         resting=_list_resting(worlds, still),
         limits=_list_limits(worlds, joints),
         inputs={

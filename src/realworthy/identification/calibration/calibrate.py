@@ -88,6 +88,7 @@ from realworthy.recordings import (
     distinct_names,
     load_recordings,
 )
+from realworthy.recordings.enough import check_enough
 from realworthy.recordings.load import Recordings
 from realworthy.simulators.replay import lay_out
 from realworthy.twins import Twin, load_twin
@@ -145,6 +146,7 @@ def calibrate(
     """
     if folds:
         twin, listed = load_twin(twin), load_recordings(recordings)
+        check_enough(listed, "calibrate")
         return calibrate_folds(
             partial(
                 calibrate, twin, parameters=parameters, method=method, settings=settings
@@ -158,6 +160,7 @@ def calibrate(
     began = time.perf_counter()
     settings = settings or CalibrateSettings()
     twin, listed = load_twin(twin), load_recordings(recordings)
+    check_enough(listed, "calibrate")
     if not settings.seconds > 0:
         raise RealworthyError(f"seconds should be above 0, not {settings.seconds:g}.")
     method = find_method(method)

@@ -50,7 +50,11 @@ from realworthy.identification.problem.joint_by_joint import (
 from realworthy.identification.problem.problem import Problem
 from realworthy.identification.solver.fit import Fit
 from realworthy.identification.solver.levenberg_marquardt import LeastSquaresSettings
-from realworthy.identification.solver.linearisation import Prior
+from realworthy.identification.solver.linearisation import (
+    Linearised,
+    Prior,
+    linearise,
+)
 from realworthy.identification.solver.methods import SEARCHES, to_words
 from realworthy.identification.validation.resampling import estimate_folds
 from realworthy.parameters import GaussianBelief
@@ -292,7 +296,12 @@ def fit_all(
             lacks=lacks,
             is_enough=is_enough,
         )
-        return keep_fit(fit, is_minimum=True)
+        part = keep_fit(fit, is_minimum=True)
+        if fit.at is None:
+            return part
+        outlier = (search.settings or settings).outlier
+        folds = _estimate_folds(problem, part, outlier, lacks=lacks, near=fit.at)
+        return msgspec.structs.replace(part, folds=folds)
     prior = make_prior(problem, problem.start_z, misfit or 1.0, lacks=lacks)
     words = f"{what} by {to_words(search.method)}"
     fit = SEARCHES[search.method](
@@ -336,16 +345,29 @@ def leave_experiments_out(
 
     def leave_out() -> FoldsPart:
         task.progress(0.7, "leaving experiments out")
-        prior: Prior = make_prior(
-            problem,
-            problem.start_z,
-            max(1.0, fit.reduced_chi2),
-            lacks=found.pieces.is_ahead,
+        return fit.folds or _estimate_folds(
+            problem, fit, outlier, lacks=found.pieces.is_ahead
         )
-        return keep_folds(estimate_folds(problem, np.array(fit.z), prior, outlier))
 
     folds = task.checkpoint.once("folds", FoldsPart, leave_out)
     return replace(found, folds=folds.to_estimates(len(fit.z)))
+
+
+def _estimate_folds(
+    problem: Problem,
+    fit: FitPart,
+    outlier: float,
+    *,
+    lacks: bool,
+    near: Linearised | None = None,
+) -> FoldsPart:
+    """Folds around a fit, with the derivatives of the fit itself where it has them."""
+    z = np.array(fit.z)
+    prior: Prior = make_prior(
+        problem, problem.start_z, max(1.0, fit.reduced_chi2), lacks=lacks
+    )
+    at = near and linearise(problem, near.point, near.jacobian, prior, outlier)
+    return keep_folds(estimate_folds(problem, z, prior, outlier, at=at))
 
 
 def _split_offsets(found: FittedTwin) -> tuple[dict[str, float], dict[str, float]]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realworthy.identification.problem.coordinates import FitCoordinates
 from realworthy.identification.solver.levenberg_marquardt import Ending, Iteration
+from realworthy.identification.solver.linearisation import Linearised
 from realworthy.parameters import GaussianBelief, ParameterSpace
 
 Floats = NDArray[np.float64]
@@ -41,6 +42,8 @@ class Fit:
     evaluation_count: int
     """Candidates that were simulated."""
     diverged_count: int
+    at: Linearised | None = field(default=None, repr=False)
+    """The problem around the answer; None where that is of other pieces."""
 
     @property
     def converged(self) -> bool:

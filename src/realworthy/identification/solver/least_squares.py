@@ -133,6 +133,7 @@ def polish(
         seconds=time.perf_counter() - began,
         evaluation_count=problem.evaluation_count - evaluated,
         diverged_count=diverged,
+        at=dataclasses.replace(at, jacobian=sharp) if longest is problem else None,
     )
 
 

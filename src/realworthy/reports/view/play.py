@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from realworthy.policies.contract import InputRange
 from realworthy.reports.elements.wording import describe_end
-from realworthy.reports.view.world import Poses, World
+from realworthy.reports.view.world import BodyPoses, World
 from realworthy.simulators import Outcome
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,7 @@ class Play(ABC):
         self.restart()
         return verdict
 
-    def find_ghost(self) -> Poses | None:
+    def find_ghost(self) -> BodyPoses | None:
         """Where the real robot was at this moment, if a recording tells."""
         return None
 

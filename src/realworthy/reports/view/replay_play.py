@@ -10,7 +10,7 @@ from realworthy.parameters import ParameterSpace
 from realworthy.recordings import Recording
 from realworthy.reports.elements.numbers import join_units
 from realworthy.reports.view.play import EpisodeVerdict, Play, Reading, read_world
-from realworthy.reports.view.world import Poses, World
+from realworthy.reports.view.world import BodyPoses, World
 from realworthy.simulators import MujocoCpu
 from realworthy.simulators.replay import Replayer, lay_out
 from realworthy.twins import Twin
@@ -105,7 +105,7 @@ class ReplayPlay(Play):
         command = self._track.inputs.values[self.row]
         return read_world(self.world, self.time, command, recorded)
 
-    def find_ghost(self) -> Poses:
+    def find_ghost(self) -> BodyPoses:
         fields = self._track.bound.compiled.own
         qpos = np.array(fields["own.initial_qpos"])[None]
         qvel = np.zeros((1, len(fields["own.initial_qvel"])))

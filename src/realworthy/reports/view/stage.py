@@ -8,7 +8,7 @@ import viser
 from mjviser.conversions import group_geoms_by_visual_compat, merge_geoms
 from numpy.typing import NDArray
 
-from realworthy.reports.view.world import Poses, World
+from realworthy.reports.view.world import BodyPoses, World
 
 Floats = NDArray[np.float64]
 _DRAWN_GROUPS = 3
@@ -57,7 +57,7 @@ class RobotScene:
         self._aim(model, poses)
 
     def show(
-        self, poses: Poses, ghost: Poses | None, goal: Floats | None = None
+        self, poses: BodyPoses, ghost: BodyPoses | None, goal: Floats | None = None
     ) -> None:
         """Moves everything to where it is now."""
         with self._server.atomic():
@@ -71,14 +71,14 @@ class RobotScene:
             if goal is not None:
                 self._goal.position = goal
 
-    def _find_offset(self, poses: Poses) -> Floats:
+    def _find_offset(self, poses: BodyPoses) -> Floats:
         """(3,) by which the scene is moved: along the ground, under the robot."""
         base = None if self._world is None else self._world.base
         if base is None or not self.follows:
             return np.zeros(3)
         return np.array([*poses.position[base, :2], 0.0])
 
-    def _aim(self, model: mujoco.MjModel, poses: Poses) -> None:
+    def _aim(self, model: mujoco.MjModel, poses: BodyPoses) -> None:
         """Puts new viewers' cameras where the whole robot is in the picture."""
         centre, radius = measure_extent(model, poses)
         centre = centre - self._find_offset(poses)
@@ -130,7 +130,7 @@ class _Figure:
         if not is_ghost:
             _add_floors(server, model, path)
 
-    def move(self, poses: Poses) -> None:
+    def move(self, poses: BodyPoses) -> None:
         for body, frame in self._frames.items():
             frame.position = poses.position[body]
             frame.wxyz = poses.quaternion[body]
@@ -142,7 +142,7 @@ class _Figure:
         self._root.remove()
 
 
-def measure_extent(model: mujoco.MjModel, poses: Poses) -> tuple[Floats, float]:
+def measure_extent(model: mujoco.MjModel, poses: BodyPoses) -> tuple[Floats, float]:
     """Middle (3,) and radius [m] of a ball around all shapes but the floor.
 
     What moves may swing about its first joint, and should stay in the picture.

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Poses:
+class BodyPoses:
     """Where every body is, the world itself first."""
 
     position: Floats
@@ -92,9 +92,9 @@ class World:
         base = self.bound.twin.base
         return None if base is None else int(self.bound.model.body(base.body).id)
 
-    def poses(self) -> Poses:
+    def poses(self) -> BodyPoses:
         simulator = self.simulator
-        return Poses(
+        return BodyPoses(
             simulator.array("xpos")[0].copy(), simulator.array("xquat")[0].copy()
         )
 
