@@ -3,7 +3,7 @@
     python benchmarks/menagerie.py                    # each robot: parts, and a second
     python benchmarks/menagerie.py --learn reach:robotstudio_so101 --minutes 3
     python benchmarks/menagerie.py --learn quadruped:unitree_go2 --device cuda
-    python benchmarks/menagerie.py --learn quadruped:unitree_go1 --role action_scale=0.14
+    python benchmarks/menagerie.py --learn quadruped:unitree_go1 --role gains=40,1
 
 Of each robot in `MENAGERIE_ROOT` and each task: whether it starts, which parts were
 proposed, whether they are those that a person read in the model's XML (`ARMS`,
