@@ -10,7 +10,8 @@ The truth is known: a point that goes straight arrives within 20 steps from anyw
 
     python recipes/prompting.py
 
-Expect about a minute on an idle core.
+Expect 80 % of episodes to end within 0.2 of their goal, and all of those under the
+reward where it pays, after about a minute on an idle core.
 """
 
 import argparse

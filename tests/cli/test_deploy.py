@@ -28,6 +28,9 @@ def test_trials_are_run_and_kept(run: Run, tmp_path: Path):
     }
     tree = json.loads((tmp_path / "d.json").read_text())
     assert [trial["outcome"] for trial in tree["trials"]] == ["done", "done"]
+    assert tree["trials"][0]["success"] is None  # of task 'sway', which nobody has
+    assert "no task 'sway'" in tree["trials"][0]["success_unseen"]
+    assert "cannot be seen on the robot" in told.out
     assert tree["trials"][0]["recording"] == "trials/trial_1.npz"
     assert tree["trials"][0]["interventions"].keys() <= {"filter.speed", "speed.warn"}
     for key in ("p50_us", "p99_us", "max_us", "overruns"):

@@ -1,6 +1,7 @@
 """`realworthy deploy`: a policy on a robot, guarded, one recording per trial."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +18,9 @@ from realworthy.cli.arguments import (
     parse_numbers,
 )
 from realworthy.cli.numbers import AnyCount, AnyNumber
+
+Judged = tuple[bool | None, str]
+"""Whether a trial succeeded, and why that cannot be seen where it cannot."""
 
 if TYPE_CHECKING:
     from realworthy.deployment import AdaptiveSettings, Deployment
@@ -130,8 +134,9 @@ class Deploy:
                 progress=lambda _, stage: say(stage),
                 overwrite=self.overwrite,
             )
-            save(to_tree(found))
-        print_deployment(found)
+            judged = judge_trials(policy, found, inputs)
+            save(to_tree(found, judged))
+        print_deployment(found, judged)
         return 0 if found.is_clean else 1
 
     def _choose_adaptive(self, policy: "Policy") -> "AdaptiveSettings | None":
@@ -177,7 +182,29 @@ def check_person() -> None:
         )
 
 
-def to_tree(found: "Deployment") -> dict[str, object]:
+def judge_trials(
+    policy: "Policy", found: "Deployment", inputs: Mapping[str, float]
+) -> list[Judged]:
+    """Of each trial whether it succeeded, or why that cannot be seen on the robot."""
+    from importlib.util import find_spec
+
+    from realworthy.recordings import load_recording
+
+    judged: list[Judged] = []
+    for trial in found.trials:
+        if trial.recording is None:
+            judged.append((None, "it was not recorded"))
+        elif find_spec("torch") is None:
+            judged.append((None, "tasks need pip install 'realworthy[train]'"))
+        else:
+            from realworthy.tasks.trial_judgement import judge_trial
+
+            said = judge_trial(policy, load_recording(trial.recording), inputs)
+            judged.append((said.success, said.reason))
+    return judged
+
+
+def to_tree(found: "Deployment", judged: Sequence[Judged]) -> dict[str, object]:
     """What programs may rely on: `trials`, `loop`, `checks`."""
     return {
         "trials": [
@@ -185,13 +212,15 @@ def to_tree(found: "Deployment") -> dict[str, object]:
                 "recording": trial.recording,
                 "outcome": trial.outcome.value,
                 "reason": trial.reason,
+                "success": success,
+                "success_unseen": unseen,
                 "interventions": trial.interventions,
                 "seconds": trial.seconds,
                 "speed_share": trial.speed_share,
                 "retreated": trial.retreated,
                 "braked": trial.braked,
             }
-            for trial in found.trials
+            for trial, (success, unseen) in zip(found.trials, judged, strict=True)
         ],
         "loop": found.loop,
         "checks": list(found.checks),
@@ -200,26 +229,32 @@ def to_tree(found: "Deployment") -> dict[str, object]:
     }
 
 
-def print_deployment(found: "Deployment") -> None:
+def print_deployment(found: "Deployment", judged: Sequence[Judged]) -> None:
     """Trials, what guards did, and how punctual the loop was."""
     from realworthy.cli.printing import emit_note, emit_table
     from realworthy.cli.record import tell_braking
 
     emit_table(
         "Trials",
-        ("recording", "outcome", "speed", "seconds [s]", "guards", "why"),
+        ("recording", "outcome", "speed", "seconds [s]", "task", "guards", "why"),
         [
             (
                 str(trial.recording or ""),
                 trial.outcome.value,
                 f"{trial.speed_share:.0%}",
                 trial.seconds,
+                {True: "done", False: "not done", None: "unseen"}[success],
                 ", ".join(f"{k} {n}" for k, n in trial.interventions.items()) or "none",
                 trial.reason,
             )
-            for trial in found.trials
+            for trial, (success, _) in zip(found.trials, judged, strict=True)
         ],
     )
+    for reason in dict.fromkeys(reason for _, reason in judged if reason):
+        emit_note(
+            f"Whether the task was done cannot be seen on the robot: {reason}.",
+            style="",
+        )
     loop = found.loop
     if loop.beats:
         print(

@@ -1,7 +1,7 @@
 """The bench on which suspects are tried: short pieces of recordings, many worlds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -33,6 +33,7 @@ from realworthy.simulators.replay import (
     Replayer,
     Track,
     bind_at,
+    crop,
     is_sound,
     lay_out,
     lay_out_on,
@@ -189,7 +190,7 @@ class Bench:
     def _cut(self) -> list[Piece]:
         """Windows spread over all recordings; where there are many, the livelier."""
         settings, rows = self.settings, self._blocks.row_count
-        found: list[tuple[float, Piece]] = []
+        windows: list[tuple[float, Piece]] = []
         for i, source in enumerate(self.sources(())):
             last = len(source.track.rows) - 1 - rows
             if last < 0:
@@ -199,10 +200,10 @@ class Bench:
                 part = source.states.velocity[first : first + rows]
                 scale = source.states.velocity.std(0) + 1e-12
                 life = float(np.sqrt(np.mean((part / scale) ** 2)))
-                found.append((life, Piece(i, first, rows)))
-        if len(found) > settings.piece_count:
-            found = _choose(found, settings.piece_count)
-        return [piece for _, piece in found]
+                windows.append((life, Piece(i, first, rows)))
+        if len(windows) > settings.piece_count:
+            windows = _choose(windows, settings.piece_count)
+        return [piece for _, piece in windows]
 
     # -- worlds -------------------------------------------------------------------
 
@@ -315,13 +316,13 @@ class Bench:
 
     def _lay_out(self, bound: BoundTwin, edits: tuple[Edit, ...]) -> list[Track]:
         """One short track per piece, with the commands sent before it."""
-        found = []
+        tracks = []
         for piece in self.pieces:
             source = self.sources(edits)[piece.recording]
             before = self._before(piece)
             rows = slice(piece.first - before, piece.first + piece.row_count + 1)
-            found.append(_crop(source.track, bound, rows))
-        return found
+            tracks.append(crop(source.track, bound, rows))
+        return tracks
 
     def _run(
         self,
@@ -401,17 +402,17 @@ class Bench:
         self, variant: _Variant, cases: Sequence[Case], piece: NDArray[np.intp]
     ) -> dict[str, Floats]:
         """Where plays and springs stand at the starts, under what they transmit."""
-        found: dict[str, Floats] = {}
+        offsets: dict[str, Floats] = {}
         for effect, joint in variant.structure:
             torque = np.array([self._transmitted(self.pieces[p], joint) for p in piece])
             number = "width" if effect == "backlash" else "stiffness"
             slot = Slot(f"{effect}.{number}", joint)
             size = np.array([case.effects[slot] for case in cases])
             if effect == "backlash":
-                found[play_joint(joint)] = -np.sign(torque) * size / 2
+                offsets[play_joint(joint)] = -np.sign(torque) * size / 2
             else:
-                found[flex_joint(joint)] = -torque / size
-        return found
+                offsets[flex_joint(joint)] = -torque / size
+        return offsets
 
     def _transmitted(self, piece: Piece, joint: str) -> float:
         """[N·m] from motor to link at a start: what the rotor does not take."""
@@ -498,40 +499,17 @@ def _acts(case: Case) -> bool:
     return any(slot.effect in ACTING for slot in case.effects)
 
 
-def _choose(found: list[tuple[float, Piece]], count: int) -> list[tuple[float, Piece]]:
+def _choose(
+    windows: list[tuple[float, Piece]], count: int
+) -> list[tuple[float, Piece]]:
     """Of evenly spread groups of windows the liveliest, of every fourth the calmest."""
-    bounds = np.linspace(0, len(found), count + 1).astype(int)
+    bounds = np.linspace(0, len(windows), count + 1).astype(int)
     chosen = []
     for k in range(count):
-        group = sorted(found[bounds[k] : bounds[k + 1]], key=lambda pair: pair[0])
+        group = sorted(windows[bounds[k] : bounds[k + 1]], key=lambda pair: pair[0])
         if group:
             chosen.append(group[0] if k % 4 == 3 else group[-1])
     return chosen
-
-
-def _crop(track: Track, bound: BoundTwin, rows: slice) -> Track:
-    """Some rows of a track on the clock of another bound twin of equal time step."""
-    begin = int(track.rows[rows.start])
-    kept = track.rows[rows] - begin
-    base = None if track.base is None else track.base.cut(rows)
-    return replace(
-        track,
-        bound=bound,
-        rows=_stretch(kept, track.timestep, float(bound.model.opt.timestep)),
-        control=_control(track, bound, begin, int(kept[-1])),
-        position=track.position[rows],
-        velocity=track.velocity[rows],
-        base=base,
-    )
-
-
-def _stretch(rows: NDArray[np.intp], had: float, has: float) -> NDArray[np.intp]:
-    return np.round(rows * (had / has)).astype(np.intp)
-
-
-def _control(track: Track, bound: BoundTwin, begin: int, last: int) -> Floats:
-    factor = round(track.timestep / float(bound.model.opt.timestep))
-    return np.repeat(track.control[begin : begin + last + 1], factor, axis=0)
 
 
 def _add(twin: Twin, effect: str, joint: str) -> Twin:

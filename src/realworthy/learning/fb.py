@@ -1,10 +1,11 @@
 """Forward–backward representations (Touati & Ollivier 2021): one policy for any reward.
 
-Nothing is learned of a reward. F(o, a, z) and B(o′) learn where policy π_z gets to: the
-discounted measure of what follows (o, a) has the density F(o, a, z)·B(o′). The value of
-a reward r is then F(o, a, z)·z with z = E[r(o′) B(o′)], and π_z climbs just that. So a
-vector z is a prompt: of a reward, of a goal g (z = B(g)), of a motion (the mean of B
-over its next instants), all on the sphere of radius √d.
+*Experimental*. Nothing is learned of a reward. F(o, a, z) and B(o′) learn where policy
+π_z gets to: the discounted measure of what follows (o, a) has the density
+F(o, a, z)·B(o′). The value of a reward r is then F(o, a, z)·z with z = E[r(o′) B(o′)],
+and π_z climbs just that. So a vector z is a prompt: of a reward, of a goal g,
+z = B(g), of a motion, the mean of B over its next instants; all on the sphere of radius
+√d.
 
 As a learner of a task it is prompted with the task's own rewards, from its replay; what
 is judged and exported is the policy of that prompt. Other prompts are asked of it in

@@ -13,8 +13,9 @@ the first PPO's (Schulman et al. 2017, eq. 7), the second that of simple policy
 optimization (Xie et al. 2024). `is_per_pair=False` is the first form: one ratio for
 each action, and PPO's region on both sides.
 
-What acts in the end is the moving mean of the weights, from ε = 0, or a network of one
-step that is fitted to it.
+*Experimental*: several ways to act are kept apart, but a task with one way takes more
+steps than with PPO. What acts in the end is the moving mean of the weights, from ε = 0,
+or a network of one step that is fitted to it.
 """
 
 import math

@@ -14,6 +14,7 @@ from realworthy.simulators.replay.replayer import Played, Replayer, is_sound, re
 from realworthy.simulators.replay.track import (
     Track,
     bind_at,
+    crop,
     find_overrides,
     find_room,
     is_uneven,
@@ -29,6 +30,7 @@ __all__ = [
     "Replayer",
     "Track",
     "bind_at",
+    "crop",
     "find_overrides",
     "find_room",
     "is_sound",

@@ -5,7 +5,7 @@ is a whole number of them, and commands are held from row to row.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import mujoco
@@ -205,3 +205,28 @@ def _velocities(
         for i, joint in enumerate(joints)
     ]
     return np.stack(columns, axis=1)
+
+
+def crop(track: Track, bound: BoundTwin, rows: slice) -> Track:
+    """Some rows of a track, for a bound twin of this time step or of a part of it."""
+    begin = int(track.rows[rows.start])
+    kept = track.rows[rows] - begin
+    base = None if track.base is None else track.base.cut(rows)
+    return replace(
+        track,
+        bound=bound,
+        rows=_stretch(kept, track.timestep, float(bound.model.opt.timestep)),
+        control=_refine(track, bound, begin, int(kept[-1])),
+        position=track.position[rows],
+        velocity=track.velocity[rows],
+        base=base,
+    )
+
+
+def _stretch(rows: NDArray[np.intp], had: float, has: float) -> NDArray[np.intp]:
+    return np.round(rows * (had / has)).astype(np.intp)
+
+
+def _refine(track: Track, bound: BoundTwin, begin: int, last: int) -> Floats:
+    factor = round(track.timestep / float(bound.model.opt.timestep))
+    return np.repeat(track.control[begin : begin + last + 1], factor, axis=0)

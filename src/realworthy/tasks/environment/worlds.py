@@ -150,20 +150,28 @@ class TaskWorlds(Environment):
             task.find_pushed(scene), scene, self.randomization.pushes
         )
         self.observations = self.reset()
-        self.groups = {
+        self.groups = self._describe_groups()
+        self._mirrors = self._build_mirrors()
+        self.mirror_count = self._mirrors.count
+        self._record_steps(recorded and self.device.type == "cuda")
+
+    def _describe_groups(self) -> dict[str, ObservationGroup]:
+        """Those of every task that it has, then its own."""
+        groups = {
             name: ObservationGroup(tuple(x.shape[1:]), PURPOSES[name])
             for name, x in self.observations.items()
             if name in PURPOSES
         }
-        self.groups |= {group.name: group.describe() for group in task.groups}
-        self._mirrors = self._build_mirrors()
-        self.mirror_count = self._mirrors.count
-        self._is_recorded = recorded and self.device.type == "cuda"
-        if self._is_recorded:
+        return groups | {group.name: group.describe() for group in self.task.groups}
+
+    def _record_steps(self, is_recorded: bool) -> None:
+        """The three parts of a step, as CUDA graphs where they are recorded."""
+        self._is_recorded = is_recorded
+        if is_recorded:
             self._memory.check(self._list_memory())
 
         def record(work: Callable[[], T]) -> Callable[[], T]:
-            if not self._is_recorded:
+            if not is_recorded:
                 return work
             return Recorded(work, self._memory, self.chance.generator)
 
