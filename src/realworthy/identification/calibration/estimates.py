@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 _IDENTIFIED_SHARE = 0.1
 """Share of its size, or of its prior's sd where that is narrow, up to which a number's
 sd makes it identified."""
+_EFFECTIVE_SHARE = 0.5
+"""The same for a number that is told to that share, and differently by folds or rows:
+half its size, up to which it is worth fitting (`parameter_choice`)."""
 _EFFECTIVE_RATIO = 3.0
 """Times the fit's sd that folds scatter by before a number is called effective."""
 _MAX_SD = 1.0
@@ -56,6 +59,8 @@ class WidenedFit:
 
     z: Floats
     covariance_z: Floats
+    own_sd_z: Floats
+    """(d,) as the fit has it, whatever folds say."""
     scatters: NDArray[np.bool_]
     """(d,) whether folds, or unlike rows, are further apart than its sd explains."""
     lacks: bool
@@ -98,6 +103,7 @@ def widen_by_folds(
     return WidenedFit(
         z,
         wider,
+        sd,
         (ratio > _EFFECTIVE_RATIO) | (folds.apart_z > 0),
         lacks,
         problem.space,
@@ -130,6 +136,12 @@ def judge_estimate(
         verdict = (
             ParameterVerdict.EFFECTIVE if is_effective else ParameterVerdict.IDENTIFIED
         )
+    elif (
+        is_effective
+        and slope * np.hypot(found.own_sd_z[i], found.shift_sd_z[i]) <= tolerance
+        and slope * total <= _EFFECTIVE_SHARE / _IDENTIFIED_SHARE * tolerance
+    ):
+        verdict = ParameterVerdict.EFFECTIVE  # told, and by folds or rows differently
     elif alone <= tolerance:
         verdict = ParameterVerdict.ONLY_IN_COMBINATION
         correlation = np.abs(found.covariance_z[i]) / (sd[i] * sd)
