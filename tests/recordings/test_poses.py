@@ -91,3 +91,11 @@ def test_a_motion_needs_joints_or_bodies(tmp_path: Path):
     (tmp_path / "m.csv").write_text("time,contact.foot\n0,1\n1,0\n")
     with pytest.raises(BadFile, match="no column such as"):
         load_motion(tmp_path / "m.csv")
+
+
+def test_a_figure_cannot_be_played():
+    place = np.zeros((3, 1, 3))
+    figure = Motion(np.arange(3.0), (), np.empty((3, 0)), bodies=Poses(("a",), place))
+    with pytest.raises(RealworthyError, match="no robot can play it") as error:
+        figure.sample(50.0)
+    assert "retarget" in error.value.hint

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from realworthy.diagnosis.diagnosis import (
 )
 from realworthy.diagnosis.edits import move_commands
 from realworthy.diagnosis.fix import Fix, to_sidecar
+from realworthy.diagnosis.forces import Explained
+from realworthy.diagnosis.forces.naming import add_by_force, share_by_force
 from realworthy.diagnosis.judge import Judge
 from realworthy.diagnosis.log import Finding
 from realworthy.diagnosis.mending import put_right
@@ -39,18 +42,24 @@ def conclude(twin: Twin, work: Work, changes: tuple[Change, ...]) -> Diagnosis:
     named: list[Named] = []
     unexplained = 0.0
     judge, found = work.judge, work.found
+    forces = work.forces
     if judge is not None and found is not None and found.suspects:
         judge.settle(found.now.case)
         attribution = attribute(judge, found.now)
+        if forces is not None and forces.picked:
+            attribution = share_by_force(attribution, found.suspects, forces)
         named = name_causes(judge, found, attribution, work.recordings[0])
         unexplained = attribution.unexplained
+    if forces is not None and forces.picked:
+        named = add_by_force(named, forces)
+        unexplained = 0.0
     causes = [n.cause for n in named]
     fixes = [n.fix for n in named if n.fix is not None]
     log_causes, log_fixes, notes = _name_log_faults(work.log)
-    causes = [*log_causes, *causes, *find_coarse(work.gap)]
+    causes = _add_up([*log_causes, *causes, *find_coarse(work.gap)])
     learnable: dict[str, float] = {}
     is_loud = False
-    if judge is not None and found is not None:
+    if judge is not None and found is not None and not (forces and forces.picked):
         left = found.now.square.mean(0)
         is_loud = bool(left.max() > 2.0) and (not found.suspects or unexplained > _LEFT)
         if is_loud:
@@ -58,16 +67,16 @@ def conclude(twin: Twin, work: Work, changes: tuple[Change, ...]) -> Diagnosis:
             causes.append(
                 _name_unknown(judge, left, unexplained, bool(causes), learnable)
             )
-    verdict = _judge_verdict(causes, judge, is_loud)
+    verdict = _judge_verdict(causes, work, is_loud)
     shares = _sum_shares(causes, unexplained)
     after = _measure_after(twin, work)  # before warnings are told
     return Diagnosis(
         twin=twin.name,
         verdict=verdict,
-        summary=_summarise(verdict, causes, unexplained),
+        summary=_summarise(verdict, causes, unexplained, forces),
         causes=tuple(causes),
         shares=shares,
-        detection_limit=_say_limit(judge),
+        detection_limit=_say_limit(judge, forces),
         gap=work.gap,
         after=after,
         changes=changes,
@@ -164,10 +173,25 @@ def _name_unknown(
     )
 
 
-def _judge_verdict(
-    causes: Sequence[Cause], judge: Judge | None, is_loud: bool
-) -> Verdict:
-    if judge is None and not causes:
+def _add_up(causes: Sequence[Cause]) -> list[Cause]:
+    """Causes whose shares are no more than the whole gap, in the same order."""
+    total = sum(cause.share for cause in causes)
+    if total <= 1.0 + 1e-9:
+        return list(causes)
+    return [
+        replace(
+            cause,
+            share=cause.share / total,
+            interval=(cause.interval[0] / total, min(1.0, cause.interval[1])),
+        )
+        for cause in causes
+    ]
+
+
+def _judge_verdict(causes: Sequence[Cause], work: Work, is_loud: bool) -> Verdict:
+    if not causes and work.forces is not None and work.forces.resting:
+        return Verdict.CANNOT_TELL
+    if not causes and work.judge is None and work.forces is None:
         return Verdict.CANNOT_TELL
     named = [cause for cause in causes if cause.name != "unknown"]
     if not causes:
@@ -218,9 +242,23 @@ def _measure_after(twin: Twin, work: Work) -> Gap | None:
     return gap
 
 
-def _summarise(verdict: Verdict, causes: Sequence[Cause], unexplained: float) -> str:
+def _summarise(
+    verdict: Verdict,
+    causes: Sequence[Cause],
+    unexplained: float,
+    forces: Explained | None,
+) -> str:
     if verdict is Verdict.HEALTHY:
-        return "The twin predicts these recordings as well as their noise allows."
+        text = "The twin predicts these recordings as well as their noise allows"
+        if forces is None or not forces.disturbance:
+            return f"{text}."
+        joint, most = max(forces.disturbance.items(), key=lambda pair: pair[1])
+        return f"{text}, with a disturbance of at most {most:.2g} N·m or N ({joint})."
+    if not causes and forces is not None and forces.resting:
+        return (
+            f"Not excited: {', '.join(forces.resting)} hardly move; nothing can be "
+            "said of them, and no fault shows in the others."
+        )
     if not causes:
         return "These recordings are too short to tell."
     first = causes[0]
@@ -235,7 +273,10 @@ def _summarise(verdict: Verdict, causes: Sequence[Cause], unexplained: float) ->
     )
 
 
-def _say_limit(judge: Judge | None) -> str:
+def _say_limit(judge: Judge | None, forces: Explained | None) -> str:
+    if judge is None and forces is not None:
+        limits = ", ".join(f"{j} {x:.2g}" for j, x in forces.disturbance.items())
+        return f"Torques well below what no cause explains [N·m or N]: {limits}."
     if judge is None:
         return ""
     bench = judge.bench

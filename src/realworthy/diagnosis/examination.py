@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realworthy.diagnosis.bench import Bench, BenchSettings
+from realworthy.diagnosis.fitting import fit
+from realworthy.diagnosis.forces import explain_forces
+from realworthy.diagnosis.forces.suspicion import begin_at, find_suspect
 from realworthy.diagnosis.interface import list_edits, list_offsets
 from realworthy.diagnosis.judge import Judge
 from realworthy.diagnosis.missing import list_missing
 from realworthy.diagnosis.parametric import list_parametric, parameter_names
+from realworthy.diagnosis.residual import measure_learnable
 from realworthy.diagnosis.scales import Scale, find_scales
 from realworthy.diagnosis.search import SearchSettings, search
 from realworthy.diagnosis.suspects import Case, Suspect
@@ -28,6 +32,11 @@ _CLEARLY = 0.1
 """Share of the loss by which finer time steps must be better to be used."""
 _NUMERICS = 0.15
 """Share of what half the time step changes that counts as noise."""
+_CONFIRMED = 4
+"""Steps of a fit that begins where forces say."""
+_HOLES = ("dropped_samples", "stale_samples")
+_LEARNABLE = 0.6
+"""Of a torque residual's variance: from there on something is left to be named."""
 _FEWEST_PIECES = 4
 _LONGER = 5.0
 """How much longer pieces of the second look are."""
@@ -44,10 +53,22 @@ _KEEN = 0.5
 def examine(twin: Twin, work: Work, settings: SearchSettings, tell: Progress) -> None:
     """Looks for causes; `work` gets what is found, as soon as it is found.
 
-    Where short pieces show nothing and the robot forgets its starts, long ones are
-    looked at too: small effects add up there.
+    Balances of forces decide where the laws of all drives are known; replays then fit
+    what they found. Otherwise, or where something is left that state and command
+    predict, replays search. Where short pieces show nothing and the robot forgets its
+    starts, long ones are looked at too: small effects add up there.
     """
     group = _choose_rate(work)
+    tell(0.11, "forces")
+    is_holed = any(f.is_fault and f.name in _HOLES for f, _ in work.log)
+    work.forces = explain_forces(twin, group, work.gap, is_holed=is_holed)
+    if work.forces is not None:
+        if work.forces.picked:
+            tell(0.3, "replays of what forces say")
+            _confirm(twin, group, work)
+            return
+        if work.forces.resting or not _is_learnable(work):
+            return
     bench = _build_bench(twin, group, work)
     if bench is None:
         return
@@ -60,6 +81,42 @@ def examine(twin: Twin, work: Work, settings: SearchSettings, tell: Progress) ->
         tell(0.2, "a longer look")
         keen = replace(settings, quiet=_KEEN * settings.quiet)
         _search(twin, _choose_clock(twin, group, longer), work, keen, tell)
+
+
+def _confirm(twin: Twin, group: Sequence[Recording], work: Work) -> None:
+    """Fits the causes that forces say in replays, from the numbers that they say."""
+    assert work.forces is not None
+    bench = _build_bench(twin, group, work)
+    if bench is None:
+        return
+    every = _list_suspects(twin, bench, find_scales(bench), bench.joints)
+    fitted, balance = work.forces.chosen.now, work.forces.balance
+    suspects: list[Suspect] = []
+    starts: list[tuple[float, ...]] = []
+    for picked in work.forces.picked:
+        suspect = find_suspect(picked.term, every)
+        if suspect is not None:
+            suspects.append(suspect)
+            starts.append(begin_at(picked.term, fitted, suspect, balance))
+    if not suspects:
+        return
+    bench.allow(parameter_names(suspects))
+    judge = Judge(bench)
+    found = search(judge, [])
+    sets = [(tuple(suspects), tuple(starts))]
+    found.now = fit(judge, sets, iterations=_CONFIRMED)[0]
+    found.rivals = [[] for _ in suspects]
+    work.judge, work.found = judge, found
+
+
+def _is_learnable(work: Work) -> bool:
+    """Whether state and command predict much of the torque that the twin lacks."""
+    found = [
+        share
+        for part in work.gap.recordings[:3]
+        for share in measure_learnable(part).values()
+    ]
+    return max(found, default=0.0) > _LEARNABLE
 
 
 def _search(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from realworthy.diagnosis.forces import Explained
 from realworthy.diagnosis.judge import Judge
 from realworthy.diagnosis.log import Finding
 from realworthy.diagnosis.search import Found
@@ -23,6 +24,8 @@ class Work:
     log: list[tuple[Finding, Recording]] = field(default_factory=list)
     judge: Judge | None = None
     found: Found | None = None
+    forces: Explained | None = None
+    """What the balances of forces say; None where they cannot be drawn up."""
     warnings: list[str] = field(default_factory=list)
     is_partial: bool = False
 

@@ -151,6 +151,11 @@ class Motion:
         Rows of a motion should lie closer than its fastest change; a step between two
         rows overshoots, which its derivatives show.
         """
+        if not self.joints:
+            raise RealworthyError(
+                "The motion has bodies and no joints: no robot can play it as it is.",
+                hint="Try: realworthy retarget MOTION --to TWIN",
+            )
         if not _SLOWEST_HZ <= rate <= _FASTEST_HZ:
             raise RealworthyError(
                 f"A motion cannot be played at {rate:g} Hz.",

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from realworthy.retargeting.solve import SolveSettings
 
 Floats = NDArray[np.float64]
-_JUMP, _TIMES = 0.05, 5.0
-"""[m] from the first row to the second, and how many times the step after it, from
-which the first row is another pose: the CMU clips begin with one that was added."""
+_JUMP, _TIMES, _FIRST_ROWS = 0.05, 5.0, 4
+"""[m] from one row to the next, and how many times a usual step, from which the rows
+before are another pose; and how many such rows are looked for. The CMU clips begin with
+a T-pose that was added, 07_12 with two rows of it."""
 _LEVELLED = 0.005
 """Slope of a ground from which it is said that it was levelled."""
 
@@ -158,9 +159,10 @@ def _prepare(motion: Motion, settings: RetargetSettings) -> tuple[Motion, list[s
         raise RealworthyError(
             f"A motion cannot take {settings.slower:g} times as long."
         )
-    if _begins_apart(motion):
-        motion = motion.cut(float(motion.time[1]), float(motion.time[-1]))
-        remarks.append("The first row is another pose than the rest; it was left out.")
+    if rows := _count_apart(motion):
+        motion = motion.cut(float(motion.time[rows]), float(motion.time[-1]))
+        which = "The first row is" if rows == 1 else f"The first {rows} rows are"
+        remarks.append(f"{which} another pose than the rest, and left out.")
     end = float(motion.time[-1]) if settings.end is None else settings.end
     if settings.start > 0 or settings.end is not None:
         motion = motion.cut(settings.start, end)
@@ -173,13 +175,15 @@ def _prepare(motion: Motion, settings: RetargetSettings) -> tuple[Motion, list[s
     return motion, remarks
 
 
-def _begins_apart(motion: Motion) -> bool:
-    """Whether the first row is a pose of its own, as a T-pose that was added."""
-    if motion.bodies is None or len(motion.time) < 4:
-        return False
-    steps = np.diff(motion.bodies.position[:4], axis=0)
-    first, *others = np.linalg.norm(steps, axis=2).max(axis=1)
-    return bool(first > max(_JUMP, _TIMES * max(others)))
+def _count_apart(motion: Motion) -> int:
+    """Rows at the beginning that are a pose of their own, such as an added T-pose."""
+    if motion.bodies is None or len(motion.time) < 3 * _FIRST_ROWS:
+        return 0
+    moved = np.diff(motion.bodies.position[: 3 * _FIRST_ROWS], axis=0)
+    steps = np.linalg.norm(moved, axis=2).max(axis=1)
+    usual = float(steps[_FIRST_ROWS:].max())
+    jumps = np.flatnonzero(steps[:_FIRST_ROWS] > max(_JUMP, _TIMES * usual))
+    return int(jumps[-1]) + 1 if len(jumps) else 0
 
 
 def _choose_map(

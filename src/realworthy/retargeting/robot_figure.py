@@ -75,6 +75,9 @@ class RobotFigure:
     dofs: NDArray[np.intp]
     lower: Floats
     upper: Floats
+    bend_lower: Floats
+    """(joints,) the same where a knee is kept from bending backwards."""
+    bend_upper: Floats
     speed_limits: Floats
     """(joints,) [rad/s]; infinite where none is known."""
 
@@ -121,6 +124,7 @@ def build_robot(twin: Twin, body_map: BodyMap, figure: Figure) -> RobotFigure:
     low = min(soles[name][2] - foot.height for name, foot in feet.items())
     stance = {n: (level.T @ (place - middle))[:2] for n, place in soles.items()}
     joints, qpos, dofs, limits, speeds = _list_joints(tree, twin, body_map)
+    bends = _keep_knees(model, figure, points, joints, limits)
     return RobotFigure(
         twin=twin,
         body_map=body_map,
@@ -141,6 +145,8 @@ def build_robot(twin: Twin, body_map: BodyMap, figure: Figure) -> RobotFigure:
         dofs=dofs,
         lower=limits[:, 0],
         upper=limits[:, 1],
+        bend_lower=bends[:, 0],
+        bend_upper=bends[:, 1],
         speed_limits=speeds,
     )
 
@@ -192,6 +198,34 @@ def _build_foot(
     centre = points[ankle].local if ankle in points else (ends[0] + ends[1]) / 2
     height = float(_place(data, Carried(link, centre))[2] - floor)
     return RobotFoot(link, level, np.asarray(centre), tuple(ends), height, 0.0)
+
+
+_STRAIGHT = 0.03
+"""[rad] that a knee stays bent: at none it can go on to either side, and beyond it the
+solver would keep it there."""
+
+
+def _keep_knees(
+    model: mujoco.MjModel,
+    figure: Figure,
+    points: dict[str, Carried],
+    joints: tuple[str, ...],
+    limits: Floats,
+) -> Floats:
+    """(joints, 2) ranges in which knees that reach beyond straight do not."""
+    found = limits.copy()
+    for foot in figure.feet.values():
+        if foot.knee not in points:
+            continue
+        body = points[foot.knee].body
+        last = int(model.body_jntadr[body]) + int(model.body_jntnum[body]) - 1
+        name = model.joint(last).name
+        if name in joints:
+            low, high = limits[joints.index(name)]
+            if low < 0 < high:
+                bent = (_STRAIGHT, high) if high > -low else (low, -_STRAIGHT)
+                found[joints.index(name)] = bent
+    return found
 
 
 def list_supports(

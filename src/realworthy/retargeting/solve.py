@@ -60,6 +60,10 @@ class SolveSettings:
     """[rad or m] of a step after which a row is done."""
 
 
+_BENT = 0.2
+"""Of its range by which a knee is bent at the start: some 30°."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aim:
     """One point that is wanted somewhere, over all rows."""
@@ -191,7 +195,10 @@ def _list_turns(
 
 
 def _start(robot: RobotFigure, targets: Targets) -> Floats:
-    """(nq,) home, moved and turned to the first row."""
+    """(nq,) home with bent knees, moved and turned to the first row.
+
+    From a straight leg the solver would find the wrong side.
+    """
     base = robot.twin.base
     assert base is not None  # build_robot refuses others
     from realworthy.parameters.inertia import quaternion
@@ -199,6 +206,12 @@ def _start(robot: RobotFigure, targets: Targets) -> Floats:
     qpos = robot.home.copy()
     first = int(robot.model.joint(base.joint).qposadr[0])
     turn = targets.trunk[0]
+    bends = (robot.bend_lower != robot.lower) | (robot.bend_upper != robot.upper)
+    range_bent = robot.bend_lower + _BENT * (robot.bend_upper - robot.bend_lower)
+    low_side = robot.bend_lower > robot.lower
+    from_high = robot.bend_upper - _BENT * (robot.bend_upper - robot.bend_lower)
+    bent = np.where(low_side, range_bent, from_high)
+    qpos[robot.qpos] = np.where(bends, bent, qpos[robot.qpos])
     qpos[first : first + 3] = targets.centre[0] - turn @ robot.centre
     qpos[first + 3 : first + 7] = quaternion(turn)
     return qpos

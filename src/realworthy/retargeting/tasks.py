@@ -119,8 +119,9 @@ class JointBox(mink.Limit):
         upper = np.zeros((len(robot.joints), robot.model.nv))
         upper[np.arange(len(robot.joints)), robot.dofs] = 1.0
         self._rows = np.vstack([upper, -upper])
-        margin = np.minimum(_MARGIN, (robot.upper - robot.lower) / 4)
-        self._range = robot.lower + margin, robot.upper - margin
+        lower, upper = robot.bend_lower, robot.bend_upper
+        margin = np.minimum(_MARGIN, (upper - lower) / 4)
+        self._range = lower + margin, upper - margin
         self.lower, self.upper = self._range
 
     def hold(self, before: Floats | None, seconds: float) -> None:

@@ -222,3 +222,30 @@ def test_captures_of_people_are_read(data_folder: Path):
     with pytest.raises(BadFile, match="does not say its rate"):
         load_motion(climb)
     assert load_motion(climb, rate=120.0).duration == pytest.approx(23.3, abs=0.1)
+
+
+def test_a_trackers_archive_has_base_bodies_and_object(tmp_path: Path):
+    place = np.random.default_rng(0).uniform(0, 1, size=(5, 3, 3))
+    turn = np.tile([1.0, 0, 0, 0], (5, 3, 1))
+    arrays = {
+        "fps": 50,
+        "joint_pos": np.ones((5, 2)),
+        "joint_names": np.array(["hip", "knee"]),
+        "body_pos_w": place,
+        "body_quat_w": turn,
+        "body_names": np.array(["world", "pelvis", "foot"]),
+        "object_pos_w": place[:, 0],
+        "object_quat_w": turn[:, 0],
+    }
+    np.savez(tmp_path / "a.npz", **arrays)
+    motion = load_motion(tmp_path / "a.npz", "tracking_npz")
+    assert motion.joints == ("hip", "knee")
+    assert motion.base is not None
+    assert motion.objects is not None
+    np.testing.assert_allclose(motion.base.position[:, 0], place[:, 1])
+    np.testing.assert_allclose(motion.objects.position[:, 0], place[:, 0])
+    pose = np.hstack([np.tile([0, 0, 0.8, 1, 0, 0, 0], (5, 1)), np.ones((5, 2))])
+    np.savez(tmp_path / "b.npz", **{**arrays, "joint_pos": pose})
+    found = load_motion(tmp_path / "b.npz", "tracking_npz").base
+    assert found is not None
+    assert found.position[0, 0, 2] == 0.8

@@ -5,6 +5,7 @@ quaternion w-x-y-z; `joint_names`; `body_pos_w`, `body_quat_w` (w-x-y-z), `body_
 `object_pos_w`, `object_quat_w`.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,8 @@ def _read(path: Path, request: Request) -> Motion:
         xyzw = np.roll(position[:, 3:7], -1, axis=1)
         base, position = build_base(path, position[:, :3], xyzw), position[:, 7:]
     elif bodies is not None and bodies.quaternion is not None:
-        base = Poses(("base",), bodies.position[:, :1], bodies.quaternion[:, :1])
+        first = int(bodies.names[:1] == ("world",))
+        base = replace(bodies.take(bodies.names[first : first + 1]), names=("base",))
     if position.shape[1] != len(names):
         raise BadFile(
             path,
