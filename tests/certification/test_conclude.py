@@ -215,3 +215,21 @@ def test_where_everyday_play_fails_nothing_is_praised(balancing: Subject):
     assert found.margins[0].failing is None
     assert found.margins[0].skipped == "the everyday condition fails already."
     assert say_margin(found.margins[0], 0.8).startswith("Not decided: the everyday")
+
+
+def test_a_pass_beside_oscillation_says_why(balancing: Subject):
+    swinging = msgspec.structs.replace(EVERYDAY, seen={"oscillation": 54})
+    found = certify_cells(balancing, swinging)
+    assert found.verdict is CertificateVerdict.PASS
+    (said,) = [words for words in found.warnings if "oscillation" in words]
+    assert said == (
+        "oscillation was seen in 54 of 64 episodes: the task was done all the same, "
+        "and this suite bounds success alone; budgets: {oscillating: 0.1} makes it a "
+        "failure."
+    )
+    failing = make_cell("everyday", CertificateVerdict.FAIL, group="everyday")
+    failing = msgspec.structs.replace(failing, seen={"oscillation": 54})
+    assert (
+        "oscillation was seen in 54 of 64 episodes."
+        in certify_cells(balancing, failing).warnings
+    )

@@ -14,7 +14,8 @@ from realworthy.realities.reality import make_reality
 from realworthy.recordings import Recording, Sidecar, save_recording
 from realworthy.residuals import save_residual
 from realworthy.robots import State
-from realworthy.twins import load_twin, save_twin
+from realworthy.simulators import MujocoCpu
+from realworthy.twins import bind, load_twin, save_twin
 from tests.residuals.examples import damper
 
 from .conftest import Run, Write, swing_csv
@@ -196,3 +197,34 @@ def test_repeats_of_a_motion_that_settles_compare_errors_alone(
     save_recording(other, tmp_path / "3.npz")
     told = run("measure", "pendulum", "0.npz", "3.npz")
     assert "slow: Their commands or joints differ" in told.out
+
+
+def test_of_a_robot_that_balances_the_short_horizon_comes_first(
+    run: Run, tmp_path: Path
+):
+    """Of a pendulum that a controller holds upright, and a twin of other friction."""
+    told = {"joint.damping": 0.12, "joint.coulomb_friction": 0.02}
+    simulator = MujocoCpu(bind(load_twin("pendulum").with_values(told)), 1, substeps=5)
+    simulator.reset(qpos=np.array([[np.pi - 0.1]]))
+    rng = np.random.default_rng(1)
+    rows: list[tuple[float, float, float]] = []
+    for _ in range(400):
+        angle = float(simulator.array("qpos")[0, 0]) - np.pi
+        speed = float(simulator.array("qvel")[0, 0])
+        torque = -8 * angle - 1.0 * speed + 0.2 * rng.standard_normal()
+        read = angle + np.pi + 1e-3 * rng.standard_normal()
+        rows.append((float(read), speed, float(torque)))
+        simulator.step(np.array([[torque]]))
+    position, velocity, command = np.array(rows).T
+    signals = {"joint.position": position, "joint.velocity": velocity}
+    signals["joint.command"] = command
+    assert np.abs(position - np.pi).max() < 0.5  # it was held
+    time = np.asarray(np.arange(400) * simulator.period, dtype=np.float64)
+    balanced = Recording(time, signals, Sidecar(command_kind="torque"))
+    save_recording(balanced, tmp_path / "up.csv")
+    found = run("measure", "pendulum", "up.csv", "--report", "gap.html")
+    first, second = found.out.splitlines()[:2]
+    assert "root mean square error 0.1 s ahead of measured states in pendulum" in first
+    assert float(first.split()[0]) < 0.1
+    assert second.startswith("The motion is unstable: replaying it whole is off by")
+    assert "0.1 s ahead of measured states" in (tmp_path / "gap.html").read_text()

@@ -125,10 +125,23 @@ def print_gap(gap: "Gap") -> None:
 
     replay, step = gap.replay, gap.one_step
     count = counted(len(gap.recordings), "recording")
-    emit_heading(
-        f"{replay.position_rmse:.4g} rad",
-        f"root mean square error of replaying {count} in {gap.twin}",
-    )
+    if leading := gap.leading_horizon:
+        seconds, error = leading
+        emit_heading(
+            f"{error:.4g} rad",
+            f"root mean square error {seconds:g} s ahead of measured states in "
+            f"{gap.twin}, over {count}",
+        )
+        emit_note(
+            f"The motion is unstable: replaying it whole is off by "
+            f"{replay.position_rmse:.4g} rad and says little about the twin.",
+            style="yellow",
+        )
+    else:
+        emit_heading(
+            f"{replay.position_rmse:.4g} rad",
+            f"root mean square error of replaying {count} in {gap.twin}",
+        )
     emit_table(
         "Replay, by joint",
         (

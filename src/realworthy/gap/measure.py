@@ -33,6 +33,13 @@ joints under load move."""
 _LADDER = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """[s] horizons at which recordings of different rates are put together."""
 
+_SHORT_S = 0.1
+"""[s] in which an error of a rod of 0.3 m that balances grows by e^(√(g/l) t) = 1.8, so
+that it still says how good the twin is."""
+_MISLEADING = 10.0
+"""Replay error over that of the short horizon from which an unstable motion's replay
+says nothing: 2.8 rad beside 0.006 of a pendulum that balances (2026-11-19)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayGap:
@@ -118,6 +125,21 @@ class Gap:
             error=float(np.mean([part.normalised for part in parts])),
             floor=float(np.mean([part.normalised_floor for part in parts])),
         )
+
+    @property
+    def leading_horizon(self) -> tuple[float, float] | None:
+        """Seconds ahead and error that say more than a replay of whole recordings.
+
+        Where a motion is unstable, such as balancing, a replay falls over whatever the
+        twin; None elsewhere.
+        """
+        short = {s: error for s, error in self.horizons.items() if s <= _SHORT_S}
+        unstable = any(one.growth.kind == "instability" for one in self.recordings)
+        if not (unstable and short):
+            return None
+        seconds = max(short)
+        is_misleading = self.replay.position_rmse > _MISLEADING * short[seconds]
+        return (seconds, short[seconds]) if is_misleading else None
 
     @property
     def horizons(self) -> dict[float, float]:

@@ -181,7 +181,8 @@ def _find_warnings(
         if cell.group == "everyday" and cell.share is not None:
             for name, count in cell.seen.items():
                 words = name.replace("_", " ")
-                yield f"{words} was seen in {count} of {cell.share.count} episodes."
+                seen = f"{words} was seen in {count} of {cell.share.count} episodes"
+                yield f"{seen}{_explain_seen(name, cell, suite)}."
     if ran.worst is not None and ran.worst.is_failure:
         yield f"worst case: {ran.worst.about}"
     coverage = ran.coverage
@@ -190,6 +191,18 @@ def _find_warnings(
     scale = coverage.validity.scale
     if coverage.verdict is CertificateVerdict.PASS and scale < 1:
         yield f"validity: only {scale:.0%} of the belief's ranges are covered."
+
+
+def _explain_seen(name: str, cell: CellResult, suite: Suite) -> str:
+    """Why what was seen fails no certificate, where the cell passes all the same."""
+    if cell.verdict is not CertificateVerdict.PASS:
+        return ""
+    if name == "oscillation" and suite.budgets.oscillating is None:
+        return (
+            ": the task was done all the same, and this suite bounds success alone; "
+            "budgets: {oscillating: 0.1} makes it a failure"
+        )
+    return ": the task was done all the same, which is what this cell requires"
 
 
 def _bound_success(ran: SuiteResults) -> Bounds:

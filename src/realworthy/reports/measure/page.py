@@ -78,6 +78,14 @@ def _summarise(gap: Gap) -> str:
             f"Replayed from the first measured pose, {gap.twin} diverges, so that "
             "there is no error to state."
         )
+    if leading := gap.leading_horizon:
+        seconds, short = leading
+        return (
+            f"{seconds:g} s ahead of measured states {gap.twin} is off by "
+            f"{Amount(short, unit)} (root mean square). The motion is unstable: "
+            f"replaying it whole, off by {Amount(error, unit)}, says little about the "
+            "twin."
+        )
     told = (
         f"Replayed from the first measured pose, {gap.twin} is off by "
         f"{Amount(error, unit)} (root mean square)"
