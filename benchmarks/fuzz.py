@@ -1,7 +1,7 @@
 """Damaged files through every reader: read or refused, never a traceback or a hang.
 
-    python benchmarks/fuzz.py                        # 3,200 of each kind, 10⁵ in all
-    python benchmarks/fuzz.py --first 13200 --count 140 --jobs 12
+    python -m benchmarks.fuzz                        # 3,200 of each kind, 10⁵ in all
+    python -m benchmarks.fuzz --first 13200 --count 140 --jobs 12
 
 Each kind of file runs in a process of its own, which a library may end; seeds damage
 alike for ever (tests/hostile). A run is a row of the table; rows of other seeds stay.
@@ -59,7 +59,7 @@ def keep(row: list[object], seeds: str) -> None:
         "date": date,
         "machine": machine,
         "commit": commit,
-        "command": "python benchmarks/fuzz.py",
+        "command": "python -m benchmarks.fuzz",
         "columns": [*COLUMNS, "date", "commit"],
         "rows": sorted(rows, key=lambda each: each[0]),
     }

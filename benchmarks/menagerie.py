@@ -3,6 +3,7 @@
     python benchmarks/menagerie.py                    # each robot: parts, and a second
     python benchmarks/menagerie.py --learn reach:robotstudio_so101 --minutes 3
     python benchmarks/menagerie.py --learn quadruped:unitree_go2 --device cuda
+    python benchmarks/menagerie.py --learn quadruped:unitree_go1 --role gains=40,1
 
 Of each robot in `MENAGERIE_ROOT` and each task: whether it starts, which parts were
 proposed, whether they are those that a person read in the model's XML (`ARMS`,
@@ -202,6 +203,7 @@ def learn(name: str, robot: str, given: argparse.Namespace) -> list[Any]:
             "upper": round(high, 3),
         },
         given.seed,
+        " ".join(given.role) or "none",
     ]
 
 
@@ -237,9 +239,18 @@ def keep_learned(rows: Sequence[list[Any]], about: dict[str, str]) -> None:
     """Runs of other robots stay; each row has the day and commit of its own."""
     new = [[*row, about["date"], about["commit"]] for row in rows]
     old = read_results().get("tables", {}).get("learned", {}).get("rows", [])
-    joined = {(*row[:3], row[6]): row for row in [*old, *new]}
+    joined = {(*row[:3], *row[6:8]): row for row in [*old, *new]}
     in_order = sorted(joined, key=lambda key: (key[1], key[0], *key[2:]))
-    columns = ["robot", "task", "device", "seconds", "steps", "success", "seed"]
+    columns = [
+        "robot",
+        "task",
+        "device",
+        "seconds",
+        "steps",
+        "success",
+        "seed",
+        "chosen",
+    ]
     keep(
         "learned",
         [*columns, "date", "commit"],

@@ -87,6 +87,29 @@ def test_strategies_are_searched_on_a_robot_by_a_command(
     )
 
 
+def test_a_belief_is_moved_by_a_policys_trials(
+    run: Path, lift_file: Path, tmp_path: Path
+):
+    """The hidden carriage has 2 kg, and both mass and motor are unknown."""
+    settings = AdaptSettings(
+        twin=str(lift_file.with_name("lift.xml")),
+        unknown={"carriage.mass": (0.5, 2.5), "motor.gear": (0.6, 1.2)},
+        trials=4,
+        trial_seconds=1.5,
+    )
+    robot = f"sim:{lift_file.with_name('hidden.reality.yaml')}"
+    found = rw.adapt("simopt", run, tmp_path / "out", settings=settings, robot=robot)
+    assert found.trial_count == 4
+    assert found.numbers["reduction"] > 0.5
+    assert found.numbers["largest_kl"] <= 1.0
+    assert found.helps  # on trials that it was not moved by
+    assert found.twin is not None
+    belief = rw.load_twin(found.twin).belief
+    assert belief is not None
+    assert {"carriage.mass", "motor.gear"} <= {*belief.space.names}
+
+
+@pytest.mark.slow
 def test_a_history_student_is_certified_like_any_policy(run: Path, lift_file: Path):
     from msgspec.structs import replace
 
@@ -103,7 +126,9 @@ def test_a_history_student_is_certified_like_any_policy(run: Path, lift_file: Pa
     assert certificate.task
 
 
-@pytest.mark.parametrize("method", ["teacher_student", "memory"])
+@pytest.mark.parametrize(
+    "method", ["teacher_student", pytest.param("memory", marks=pytest.mark.slow)]
+)
 def test_other_methods_write_a_policy_that_the_command_reports(
     method: str, lift_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -132,7 +157,7 @@ def test_mistakes_are_said_before_anything_is_learned(
     assert not there.exists()
     assert {*METHODS} == {
         *("teacher_student", "rma", "up_osi", "memory"),
-        *("mppi", "strategy"),
+        *("mppi", "strategy", "simopt"),
     }
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from realworthy.adaptation.adaptation import Adaptation
 from realworthy.adaptation.conditioned import AdaptProblem
+from realworthy.adaptation.match import adapt_simopt
 from realworthy.adaptation.memory import adapt_memory
 from realworthy.adaptation.on_robot import (
     OnRobot,
@@ -67,8 +68,14 @@ METHODS: dict[str, AdaptMethod] = {
         "what fills a policy's slot is searched by return on a robot, not from e",
         None,
     ),
+    "simopt": AdaptMethod(
+        "p(e) moves until a policy's simulated trials look like its real ones",
+        None,
+    ),
 }
 """Name → method."""
+ON_ROBOT = {"strategy": adapt_strategy, "simopt": adapt_simopt}
+"""Name → what goes on with the folder of another method, on a robot."""
 
 
 def adapt(
@@ -85,10 +92,11 @@ def adapt(
     """An adapted policy in the folder `output`, compared with doing nothing.
 
     `subject` is a task, by name, `my_file.py:MyTask` or class; for `strategy` it is the
-    folder that `rma` or `up_osi` made. With a `robot`, or its address, policies are
-    compared there as well. `score` says what a trial's recording was worth; None: the
-    task's own reward of what was measured. `confirm` asks a person, as in `deploy`. The
-    folder gets `policy.onnx` and `adaptation.json`; it is made anew and never replaced.
+    folder that `rma` or `up_osi` made, for `simopt` one with a policy. With a `robot`,
+    or its address, policies are compared there as well. `score` says what a trial's
+    recording was worth; None: the task's own reward of what was measured. `confirm`
+    asks a person, as in `deploy`. The folder gets `adaptation.json` and a `policy.onnx`
+    or twin; it is made anew and never replaced.
     """
     if method not in METHODS:
         raise UnknownName("method", method, METHODS, owner="adapt")
@@ -127,10 +135,9 @@ def _run(
                 f"'{method}' goes on with a folder of `adapt`, not with {subject!r}.",
                 hint="Make one: realworthy adapt rma TASK --output FOLDER, or up_osi.",
             )
+        go_on = ON_ROBOT[method]
         with locked_folder(folder):
-            return adapt_strategy(
-                Path(subject), folder, there, settings, progress=progress
-            )
+            return go_on(Path(subject), folder, there, settings, progress=progress)
     task = str(subject) if isinstance(subject, Path) else subject
     problem = AdaptProblem.of(task, settings)
     if there is not None:  # what does not fit is refused before anything is learned

@@ -90,6 +90,8 @@ class Adaptation:
     """What is to be known of it, a sentence each."""
     before: Path | None = None
     """The policy that does nothing, where it has a file of its own."""
+    twin: Path | None = None
+    """The adapted twin, where there is one."""
     stop: str = ""
     """Why it ended, and what would follow from going on."""
 
@@ -153,6 +155,7 @@ class Adaptation:
             "method": self.method,
             "task": self.task,
             "policy": self.policy,
+            "twin": self.twin,
             "gain": self.gain,
             "gain_interval": self.gain_interval,
             "helps": self.helps,

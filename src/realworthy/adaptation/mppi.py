@@ -54,7 +54,7 @@ class MppiSettings:
     """Control steps between two plans; between them the last one goes on."""
     latency: int = 1
     """Control steps from a measurement until the plan made from it is followed."""
-    timestep: float = 4.0
+    timestep: float = 5.0
     """Of the planner's physics, as a multiple of the twin's where the period allows."""
 
 

@@ -31,8 +31,8 @@ class Adapt:
         tyro.conf.arg(metavar="METHOD", help_behavior_hint=""),
     ]
     """teacher_student, rma, up_osi and memory learn from a task, before a robot is
-    needed; mppi plans as it runs; strategy goes on with the folder of rma or up_osi, on
-    a robot."""
+    needed; mppi plans as it runs; strategy goes on with the folder of rma or up_osi,
+    simopt with that of any policy, both on a robot."""
     subject: Annotated[
         str,
         Role.READ,

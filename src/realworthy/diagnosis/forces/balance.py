@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from realworthy.diagnosis.forces.bodies import BodyMotion, follow_bodies
 from realworthy.diagnosis.log.drives import (
     Drive,
+    Limits,
     find_command,
     find_torque,
     read_limits,
@@ -46,7 +47,7 @@ DRAWN = 0.08
 """[s] Kernel of what is measured in the motion that suspects see."""
 CALM = 0.3
 """[s] The same where a play would make much of noise."""
-CLEAR_OF_NOISE = 150.0
+CLEAR_OF_NOISE = 160.0
 """Times its noise that a joint must move for that not to be needed."""
 DIVERGED = 0.5
 """Of a joint's motion: from there on a prediction is of no use."""
@@ -152,8 +153,9 @@ def balance_forces(
     joints = tuple(
         j for j in tracks[0].joints if j not in _tied(layout) and j in layout.joints
     )
+    clear = _find_clear(tracks)
     stretches = [
-        _measure(track, path, joints, dict(limits.drives), dict(limits.torques))
+        _measure(track, path, joints, clear, limits)
         for track, path in zip(tracks, simulated, strict=True)
         if track.joints == tracks[0].joints
     ]
@@ -179,6 +181,17 @@ def balance_forces(
             key: parts for key, parts in targets.items() if len(parts) == len(stretches)
         },
     )
+
+
+def _find_clear(tracks: Sequence[Track]) -> set[str]:
+    """Joints that some recording moves far beyond the noise of their encoders."""
+    found = set()
+    for track in tracks:
+        noise = estimate_noise(track.recording, track.joints).position
+        for i, joint in enumerate(track.joints):
+            if track.position[:, i].std() > CLEAR_OF_NOISE * noise[joint]:
+                found.add(joint)
+    return found
 
 
 def _has_friction(layout: Layout, joint: str) -> bool:
@@ -216,9 +229,10 @@ def _measure(
     track: Track,
     path: Floats,
     joints: Sequence[str],
-    drives: dict[str, Drive],
-    limits: dict[str, float],
+    clear: set[str],
+    twin_limits: Limits,
 ) -> BalancedRun:
+    drives, limits = twin_limits.drives, twin_limits.torques
     from scipy.interpolate import CubicSpline
 
     recording, layout = track.recording, Layout(track.bound)
@@ -236,9 +250,8 @@ def _measure(
         for k in (0, 1, 2)
     ]
     needed = follow_bodies(track, keep, *(state[keep] for state in states)).needed
+    is_clear = np.array([joint in clear for joint in track.joints])
     noise = estimate_noise(recording, track.joints).position
-    sd = np.array([noise[joint] for joint in track.joints])
-    is_clear = position.std(axis=0) > CLEAR_OF_NOISE * sd
     calm = _draw(position, path, rate, CALM)
     path = _draw(position, path, rate, DRAWN)
     calm = np.where(is_clear, path, calm)

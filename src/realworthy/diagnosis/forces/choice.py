@@ -31,6 +31,8 @@ PLACES, SHAPES = 24, 3
 """Suspects that are fitted after a first look, and shapes of each."""
 RARE = {"default_pose": 3.0, "thermal_fade": 2.0, "slosh": 4.0}
 """Logarithm of how much rarer than others."""
+SLACK = 0.2
+"""Relative error of a number at a first look."""
 UNSEEN = 1e-5
 """Of the largest: columns smaller than that show nothing."""
 
@@ -159,10 +161,12 @@ def choose(
     usual: Sequence[Term] = (),
     most: int = 5,
     least: float = 0.0,
+    matters: float = 0.0,
 ) -> Chosen:
     """Adds suspects one by one while each gains more than its numbers cost.
 
-    `usual` are beside all of them.
+    `usual` are beside all of them. What explains no more than `matters` of the mean
+    square of any balance is passed over, however surely.
     """
     nothing = fit_terms(balance, usual)
     now, picked = nothing, []
@@ -189,11 +193,15 @@ def choose(
         order = sorted(best_of.values(), key=lambda t: -t[0])
         if not chosen:
             promises = {one[1].place: one[0] for one in order}
-        if not order or order[0][0] <= least:
+        order = [one for one in order if one[0] > least]
+        weighed = ((weigh(now, one[2], one[1]), one) for one in order)
+        enough = ((w, one) for w, one in weighed if w[0] > matters)
+        found = next(enough, None)
+        if found is None:
             break
-        gain, term, after = order[0]
-        share, sure = weigh(now, after, term)
-        rivals = tuple((t, g) for g, t, _ in order[1:13])
+        (share, sure), best = found
+        gain, term, after = best
+        rivals = tuple((t, g) for g, t, _ in order[:13] if t is not term)
         picked.append(Picked(term, gain, rivals, share, sure))
         chosen.append(term)
         now = after
@@ -250,6 +258,10 @@ def _screen(balance: Balance, terms: Sequence[Term], now: Fitted) -> list[Term]:
             normal += x.T @ x / white[key][1]
             push += x.T @ white[key][0][0] / white[key][1]
         numbers = np.linalg.pinv(normal, rcond=1e-9, hermitian=True) @ push
+        slack = SLACK * abs(numbers[0])
+        if not term.low - slack <= numbers[0] <= term.high + slack:
+            promises.append(-np.inf)
+            continue
         gain = 0.0
         for key, x in own.items():
             rest = white[key][0][0] - x @ numbers
@@ -260,6 +272,8 @@ def _screen(balance: Balance, terms: Sequence[Term], now: Fitted) -> list[Term]:
     kept: list[Term] = []
     seen: dict[object, int] = {}
     for i in order:
+        if promises[i] == -np.inf:
+            break
         place = terms[i].place
         is_narrow = terms[i].name in NARROW
         if len(seen) >= PLACES and place not in seen and not is_narrow:

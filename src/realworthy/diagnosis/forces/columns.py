@@ -47,6 +47,8 @@ WEAKEST = -0.6
 any push: no cause may say so."""
 LOWEST_UNREAD = 0.25
 """Of the largest torque: the same for limits that no torque column shows."""
+MAX_FADE = 0.7
+"""Of its strength that a motor at its usual torque may lose by heat."""
 MATTERS = 0.02
 """Relative error of a gain or a strength from which it is a fault."""
 NO_FAULT = 0.005
@@ -360,6 +362,7 @@ def _drives(balance: Balance, joint: str) -> list[Term]:
             shape=(share,),
             shaped=1,
             low=0.0,
+            high=MAX_FADE,
         )
         for share in TIMES
     )
@@ -649,8 +652,8 @@ def _read_limit(balance: Balance, joint: str) -> list[float]:
 
 
 def _command(stretch: BalancedRun, joint: str, drive: object) -> Floats:
-    command = stretch.joints[joint].command
-    return command
+    one = stretch.joints[joint]
+    return one.command if one.read_command is None else one.read_command
 
 
 def _delayed(

@@ -21,6 +21,8 @@ healthy robots the largest was 23 on four twins (2026-11-19)."""
 CONSTANT_GAIN = 20.0
 """The same of a cause that explains more than half of what is off: constants hide in a
 disturbance that comes slowly."""
+SECOND_GAIN = 30.0
+"""The same of a cause beside another."""
 OF_HOLED = 3.0
 LEAST_SHARE, LARGE_SHARE = 0.05, 0.5
 """Of the mean square that is off on some balance: what matters, and what is most."""
@@ -81,6 +83,7 @@ def explain_forces(
         usual=list_usual(balance),
         most=MAX_CAUSES,
         least=CONSTANT_GAIN * (OF_HOLED if is_holed else 1.0),
+        matters=LEAST_SHARE,
     )
     return Explained(
         balance=balance,
@@ -92,13 +95,17 @@ def explain_forces(
 
 
 def _keep(picked: Sequence[Picked]) -> tuple[Picked, ...]:
+    """Causes in their order, up to the first that is not enough."""
     kept: list[Picked] = []
     for one in picked:
-        first = kept[0].gain if kept else one.gain
-        least = CONSTANT_GAIN if one.share > LARGE_SHARE else LEAST_GAIN
-        is_enough = one.gain > least and one.share > LEAST_SHARE
-        if is_enough and one.gain > LEAST_OF_FIRST * first:
-            kept.append(one)
+        if kept:
+            is_enough = one.gain > max(SECOND_GAIN, LEAST_OF_FIRST * kept[0].gain)
+        else:
+            is_large = one.share > LARGE_SHARE
+            is_enough = one.gain > (CONSTANT_GAIN if is_large else LEAST_GAIN)
+        if not is_enough or one.share <= LEAST_SHARE:
+            break
+        kept.append(one)
     return tuple(kept)
 
 
