@@ -328,7 +328,7 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
             rows=rows,
         )
 
-    return {
+    tables = {
         "machines": make(
             "machine, error [rad]; folds; nominal; calibrated, mean; worst fold; "
             "undisturbed, mean; worst; bar, mean; bar, worst; "
@@ -340,12 +340,14 @@ def build_tables(found: Sequence[FoldRow]) -> dict[str, Table]:
             "processor time [s]",
             folds,
         ),
-        "controllers": make(
+    }
+    if controllers:
+        tables["controllers"] = make(
             "runs of a controller, never fitted; folds; error 0.5 s ahead over "
             "nominal's, mean; worst fold; its upper end, 95 %",
             controllers,
-        ),
-    }
+        )
+    return tables
 
 
 def load_file(path: Path = FILE) -> CalibrationFile:

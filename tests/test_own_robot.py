@@ -35,6 +35,9 @@ class Case:
     twin: str
     task: str
     faults: dict[str, float]
+    is_deployed: bool = True
+    """False: the task adds position servos, and the stand-in takes torques, so that
+    `deploy` refuses the policy; a robot of torques needs servos of its own."""
 
 
 ARM = {"all.delay": 0.012}
@@ -64,7 +67,12 @@ CASES = {
         task="quadruped",
         faults={**ARM, "FL_calf_joint.coulomb_friction": 0.6},
     ),
-    "urdf": Case(twin="arm.urdf", task="reach", faults={"shoulder.damping": 0.9}),
+    "urdf": Case(
+        twin="arm.urdf",
+        task="reach",
+        faults={"shoulder.damping": 0.9},
+        is_deployed=False,
+    ),
 }
 
 
@@ -240,6 +248,8 @@ def test_a_newcomer_meets_no_dead_end(
         "certificate",
         may_fail=True,
     )
+    if not case.is_deployed:
+        return
     person.run(
         "deploy",
         "runs/first/policy.onnx",

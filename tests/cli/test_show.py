@@ -44,7 +44,7 @@ def test_a_built_in_twin(run: Run, words: list[str]):
         "1 joint, 1 command, 0.676 kg, centre of gravity 0.000 0.000 0.350 m (pose "
         "home), time step 2 ms\n"
         "Base: fixed to the world (no body has a free joint).\n"
-        "77 parameters: realworthy show parameters --twin pendulum\n"
+        "79 parameters: realworthy show parameters --twin pendulum\n"
         "\n"
         "Inspection: nothing looks wrong.\n"
         "\n"
@@ -189,11 +189,11 @@ def test_a_bound_that_is_none_is_infinite(run: Run, tmp_path: Path):
 
 def test_many_parameters_are_shown_by_kind(run: Run):
     out = run("show", "parameters", "--twin", "quadruped").out
-    assert out.startswith("651 parameters of quadruped, by kind\n")
+    assert out.startswith("666 parameters of quadruped, by kind\n")
     assert "  torque_limit             13  FL_hip.torque_limit           23.7" in out
     assert "realworthy show parameters PART --twin quadruped" in out
     everything = run("show", "parameters", ".", "--twin", "quadruped").out
-    assert everything.startswith("651 parameters of quadruped\n")
+    assert everything.startswith("666 parameters of quadruped\n")
     assert len(everything.splitlines()) == 654
 
 
