@@ -170,7 +170,7 @@ def choose(
     """
     nothing = fit_terms(balance, usual)
     now, picked = nothing, []
-    rows = sum(len(part) for part in next(iter(balance.targets.values())))
+    rows = sum(len(part) for part in next(iter(balance.targets.values()), []))
     chosen: list[Term] = []
     promises: dict[tuple[str, tuple[str, ...], str], float] = {}
     while len(chosen) < most:

@@ -75,7 +75,7 @@ def explain_forces(
     if not mine:
         return None
     balance = balance_forces(twin, [kept[i] for i in mine], [paths[i] for i in mine])
-    if balance is None or not balance.targets:
+    if balance is None:
         return None
     chosen = choose(
         balance,
