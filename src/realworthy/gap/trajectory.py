@@ -8,7 +8,7 @@ what rows cannot say: warped or shuffled time, frequencies, contacts, sets of po
 import math
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -183,7 +183,7 @@ def _fit_effects(sim: Floats, real: Floats, rate: float) -> dict[Free, _Fit]:
             method="bounded",
             options={"xatol": 1e-4},
         )
-        return solve(float(minimum.x), free)
+        return solve(float(cast(Any, minimum).x), free)  # SciPy is not typed
 
     moving: tuple[EffectName, ...] = ("delay",) if np.ptp(y) > 0 else ()
     return {free: fit(free) for free in _list_sets(*moving, "gain", "bias")}
