@@ -61,8 +61,8 @@ def test_a_clock_and_a_delay_cannot_be_told_apart(pendulum):
 
 def test_too_little_data_is_said(pendulum):
     whole = record("pendulum", seconds=1.0)
-    few = {name: values[:15] for name, values in whole.signals.items()}
-    found = diagnose(pendulum, Recording(whole.time[:15], few, whole.sidecar))
+    few = {name: values[:40] for name, values in whole.signals.items()}
+    found = diagnose(pendulum, Recording(whole.time[:40], few, whole.sidecar))
     assert found.verdict is Verdict.CANNOT_TELL
     assert "Too little data" in found.warnings[0]
 
