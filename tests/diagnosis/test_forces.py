@@ -146,3 +146,17 @@ def test_masses_and_centres_ask_what_inverse_dynamics_says(twin):
     assert after is not None
     change = after.stretches[0].bodies.needed - bodies.needed
     assert change == pytest.approx(0.1 * bodies.by_mass(lower), abs=2e-3)
+
+
+def test_two_causes_share_what_they_explain(twin):
+    def spoil(model):
+        rub(model)
+        load_tip(model)
+
+    found = explain(twin, record(spoil))
+    names = {picked.term.name for picked in found.picked}
+    assert {"damping", "mass"} <= names
+    assert sum(found.shares) == pytest.approx(1)
+    for share, (low, high) in zip(found.shares, found.intervals, strict=True):
+        assert 0 < low <= share <= high < 1
+        assert high - low < 0.5  # hundreds of rows tell, so it is not just anything

@@ -268,9 +268,11 @@ def _summarise(
     )
     if len(causes) > 1:
         text += f", the first of {len(causes)} causes"
-    return (
-        text[0].upper() + text[1:] + f"; {100 * unexplained:.0f} % stays unexplained."
-    )
+    rest = f"{100 * unexplained:.0f} % stays unexplained"
+    if forces is not None and forces.picked and forces.disturbance:
+        joint, most = max(forces.disturbance.items(), key=lambda pair: pair[1])
+        rest = f"at most {most:.2g} N·m or N stays unexplained ({joint}, rms)"
+    return f"{text[0].upper()}{text[1:]}; {rest}."
 
 
 def _say_limit(judge: Judge | None, forces: Explained | None) -> str:

@@ -22,6 +22,7 @@ ORDER = 8
 ROUNDS = 2
 """Of whitening and solving."""
 BLOCK_ROWS = 60
+"""Of a stretch: longer than a disturbance lasts, short enough that there are dozens."""
 FLOOR = 1e-3
 """White part of what is left, in parts of it: nothing is known better than that."""
 
@@ -77,8 +78,8 @@ class Picked:
     """Others and their gains in its place."""
     share: float = 1.0
     """Of the mean square that was off, on the balance where it explains most."""
-    sure: float = np.inf
-    """Mean gain over stretches of two seconds, in standard errors."""
+    falls: Floats = field(default_factory=lambda: np.ones(1))
+    """Fall of -log likelihood in each stretch of `BLOCK_ROWS` rows."""
 
 
 @dataclass(frozen=True)
@@ -199,18 +200,18 @@ def choose(
         found = next(enough, None)
         if found is None:
             break
-        (share, sure), best = found
+        (share, falls), best = found
         gain, term, after = best
         rivals = tuple((t, g) for g, t, _ in order[:13] if t is not term)
-        picked.append(Picked(term, gain, rivals, share, sure))
+        picked.append(Picked(term, gain, rivals, share, falls))
         chosen.append(term)
         now = after
     return Chosen(nothing, now, tuple(picked), promises)
 
 
-def weigh(before: Fitted, after: Fitted, term: Term) -> tuple[float, float]:
-    """Largest share of a balance's mean square that a term explains, and how surely."""
-    shares, gains = [], []
+def weigh(before: Fitted, after: Fitted, term: Term) -> tuple[float, Floats]:
+    """Largest share of a balance's mean square that a term explains, and its falls."""
+    shares, falls = [], []
     for key in term.columns:
         had = sum(float(p @ p) for p in before.left[key])
         has = sum(float(p @ p) for p in after.left[key])
@@ -219,12 +220,10 @@ def weigh(before: Fitted, after: Fitted, term: Term) -> tuple[float, float]:
         for one, other in zip(before.left[key], after.left[key], strict=True):
             a = _whiten(colour, one[:, None])[:, 0]
             b = _whiten(colour, other[:, None])[:, 0]
-            fall = (a**2 - b**2) / variance
+            fall = 0.5 * (a**2 - b**2) / variance
             count = max(1, len(fall) // BLOCK_ROWS)
-            gains += [float(x.sum()) for x in np.array_split(fall, count)]
-    fall = np.array(gains)
-    sure = float(fall.sum()) / (float(fall.std()) * np.sqrt(len(fall)) + 1e-9)
-    return max(shares), sure
+            falls += [float(x.sum()) for x in np.array_split(fall, count)]
+    return max(shares), np.array(falls)
 
 
 def _screen(balance: Balance, terms: Sequence[Term], now: Fitted) -> list[Term]:

@@ -41,6 +41,7 @@ TIMES = (0.1, 0.25, 0.6)
 """Of a recording: time constants of heat."""
 TONES = tuple(float(f) for f in np.geomspace(0.6, 7.0, 70))
 """[Hz] at which a hidden oscillator is looked for, as close as it is damped."""
+TONE_STEP = TONES[1] / TONES[0]
 TONES_KEPT = 2
 WEAKEST = -0.6
 """A servo's torque follows whatever pushes the joint, so "the motor gives nothing" fits

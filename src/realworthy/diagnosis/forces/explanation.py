@@ -24,6 +24,7 @@ disturbance that comes slowly."""
 SECOND_GAIN = 30.0
 """The same of a cause beside another."""
 OF_HOLED = 3.0
+"""How much more is asked of logs whose lost or stale rows leave jumps in speeds."""
 LEAST_SHARE, LARGE_SHARE = 0.05, 0.5
 """Of the mean square that is off on some balance: what matters, and what is most."""
 LEAST_OF_FIRST = 0.08
@@ -31,6 +32,8 @@ LEAST_OF_FIRST = 0.08
 AS_GOOD = 0.9
 """Of a cause's gain, from which another one explains the recordings as well."""
 MAX_CAUSES = 5
+RESAMPLED, ENDS = 400, (0.05, 0.95)
+"""Draws of a bootstrap, and the ends of what it says."""
 MOVES = 6.0
 """Times its encoder's noise that a joint must move to say anything."""
 
@@ -49,9 +52,27 @@ class Explained:
 
     @property
     def shares(self) -> list[float]:
-        """Of each cause, adding up to one."""
+        """Of each cause in what all of them gain, adding up to one."""
         gains = np.array([p.gain for p in self.picked])
         return (gains / gains.sum()).tolist() if len(gains) else []
+
+    @property
+    def intervals(self) -> list[tuple[float, float]]:
+        """90 % of each share: stretches of the recordings drawn anew (bootstrap)."""
+        rng = np.random.default_rng(0)
+        sums = np.array(
+            [
+                rng.choice(p.falls, (RESAMPLED, len(p.falls))).sum(1).clip(0.0)
+                for p in self.picked
+            ]
+        )
+        drawn = sums / np.maximum(sums.sum(0), 1e-12)
+        return [
+            (float(min(low, share)), float(max(high, share)))
+            for (low, high), share in zip(
+                np.quantile(drawn, ENDS, axis=1).T, self.shares, strict=True
+            )
+        ]
 
     def rivals(self, picked: Picked) -> list[tuple[str, tuple[str, ...]]]:
         """Causes that would explain nearly as much in its place."""

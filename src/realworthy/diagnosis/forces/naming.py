@@ -6,7 +6,7 @@ from dataclasses import replace
 from realworthy.diagnosis.causes import Named
 from realworthy.diagnosis.diagnosis import Alternative, Cause, Estimate
 from realworthy.diagnosis.forces.choice import Picked
-from realworthy.diagnosis.forces.columns import Term
+from realworthy.diagnosis.forces.columns import TONE_STEP, Term
 from realworthy.diagnosis.forces.explanation import Explained
 from realworthy.diagnosis.forces.suspicion import find_suspect
 from realworthy.diagnosis.shares import Attribution
@@ -24,14 +24,19 @@ def share_by_force(
 
     Disturbance adds up over a replay and not in a balance.
     """
-    shares = [0.0] * len(suspects)
-    for share, picked in zip(forces.shares, forces.picked, strict=True):
+    shares, intervals = [0.0] * len(suspects), [(0.0, 0.0)] * len(suspects)
+    for share, interval, picked in zip(
+        forces.shares, forces.intervals, forces.picked, strict=True
+    ):
         suspect = find_suspect(picked.term, suspects)
         if suspect is not None:
-            shares[suspects.index(suspect)] = share
-    intervals = tuple((0.5 * share, min(1.0, 1.5 * share)) for share in shares)
+            i = suspects.index(suspect)
+            shares[i], intervals[i] = share, interval
     return replace(
-        attribution, shares=tuple(shares), intervals=intervals, unexplained=0.0
+        attribution,
+        shares=tuple(shares),
+        intervals=tuple(intervals),
+        unexplained=0.0,
     )
 
 
@@ -39,11 +44,11 @@ def add_by_force(named: Sequence[Named], forces: Explained) -> list[Named]:
     """All causes, those that no replay can hold too, largest share first."""
     found: list[Named] = []
     left = list(named)
-    for share, picked in zip(forces.shares, forces.picked, strict=True):
+    for i, picked in enumerate(forces.picked):
         term = picked.term
         same = next((n for n in left if _is_same(n.cause, term)), None)
         if same is None:
-            found.append(Named(_make_cause(picked, share, forces), None))
+            found.append(Named(_make_cause(i, forces), None))
             continue
         left.remove(same)
         others = [Alternative(name=n, joints=j) for n, j in forces.rivals(picked)]
@@ -61,15 +66,16 @@ def _is_same(cause: Cause, term: Term) -> bool:
     return cause.name == term.name and set(cause.joints) == set(term.joints)
 
 
-def _make_cause(picked: Picked, share: float, forces: Explained) -> Cause:
+def _make_cause(i: int, forces: Explained) -> Cause:
+    picked = forces.picked[i]
     term = picked.term
     others = [Alternative(name=n, joints=j) for n, j in forces.rivals(picked)]
     return Cause(
         name=term.name,
         kind=term.kind,
         joints=term.joints,
-        share=share,
-        interval=(0.5 * share, min(1.0, 1.5 * share)),
+        share=forces.shares[i],
+        interval=forces.intervals[i],
         evidence=_say(picked),
         next_step=next_step(term.name),
         estimates=_estimate(picked, forces),
@@ -100,7 +106,7 @@ def _estimate(picked: Picked, forces: Explained) -> tuple[Estimate, ...]:
                 name=f"{owner}.slosh.frequency",
                 value=tone,
                 nominal=0.0,
-                interval=(0.9 * tone, 1.1 * tone),
+                interval=(tone / TONE_STEP, tone * TONE_STEP),  # the tones beside it
                 unit="Hz",
             )
         )
