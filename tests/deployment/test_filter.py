@@ -267,6 +267,27 @@ def test_a_drive_that_rests_at_an_end_may_be_told_to_stay_there():
     assert found.acted == ()
 
 
+def test_a_drive_that_comes_to_its_rest_fast_is_braked_before_the_end():
+    drives = make("position", 1, rest=np.array([-1.0]))
+    gate = CommandFilter(drives, 0.02)
+    gate.reset(np.array([-0.98]))
+    speed = -0.5
+    found = gate.apply(np.array([-1.0]), np.array([-0.98]), np.array([speed]))
+    assert found.command is not None
+    stopping = speed**2 / (2 * drives.acceleration[0])
+    assert stopping > 0.01  # rad
+    assert found.command == pytest.approx([-1.0 + stopping])
+
+
+def test_a_rest_beyond_the_range_moves_no_limit_beyond_it():
+    drives = make("position", 1, rest=np.array([-3.0]))
+    gate = CommandFilter(drives, 0.02)
+    gate.reset(drives.lower.copy())
+    found = gate.apply(np.array([-3.0]), drives.lower.copy(), np.zeros(1))
+    assert found.command is not None
+    assert found.command[0] >= drives.lower[0]
+
+
 def test_a_filter_that_does_not_know_where_the_robot_is_sends_nothing():
     found = CommandFilter(make(), PERIOD).apply(*(np.zeros(1),) * 3)
     assert found.command is None

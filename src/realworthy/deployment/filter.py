@@ -40,6 +40,9 @@ STAGES = ("rate", "tracking", "torque", "speed", "position")
 _UNKNOWN_GAINS = 0.1
 """[rad] that a position drive may be told to go from where it is, where its gains are
 not known: a stiff servo's whole torque, a soft one's tenth."""
+_CREEP = 0.001
+"""[rad or m] of stopping distance that a drive resting at an end of its range may have:
+noise of its velocity, or its sag. By hand, 2026-11-19; faster ones keep the margin."""
 _FADE = 0.25
 """Share of the largest speed over which a torque that speeds up is faded out."""
 
@@ -198,12 +201,13 @@ class CommandFilter:
         lean = np.where(soft, drives.kd * dq / gain, 0.0)  # kd q̇ / kp
         low, high = self._soft(widen)
         margin = _stopping_distance(dq, drives.acceleration)
-        at_low, at_high = drives.rest < low, drives.rest > high
-        low = np.where(dq < 0, low + margin, low)
-        high = np.where(dq > 0, high - margin, high)
-        # a drive that rests at an end of its range may be told to stay there
-        low = np.where(at_low, drives.rest, low)
-        high = np.where(at_high, drives.rest, high)
+        # a drive that rests beyond a soft limit may be told to stay there
+        rest = np.clip(drives.rest, drives.lower, drives.upper)
+        at_low, at_high = rest < low, rest > high
+        low, high = np.where(at_low, rest, low), np.where(at_high, rest, high)
+        slow = margin <= _CREEP
+        low = np.where((dq < 0) & ~(at_low & slow), low + margin, low)
+        high = np.where((dq > 0) & ~(at_high & slow), high - margin, high)
         return {
             # |y − y_last| ≤ κ v_max dt
             "rate": (self._last - step, self._last + step),
