@@ -177,7 +177,7 @@ def test_an_unknown_parameter_on_the_command_line(run: Run):
     run("show", "parameters", "knee_fricton", "--twin", "quadruped").check_mistake(
         "UnknownParameter: twin 'quadruped' has no parameter 'knee_fricton'.\n"
         "  Nearest: 'all.coulomb_friction', 'all.contact_friction', "
-        "'world.contact_friction'. All 651: realworthy show parameters --twin "
+        "'world.contact_friction'. All 666: realworthy show parameters --twin "
         "quadruped\n"
     )
 
@@ -186,7 +186,7 @@ def test_an_unknown_parameter_in_a_twin_file(run: Run, write: Write):
     write_twin(write, "parameters: {joint.dampin: {value: 1}}")
     run("show", "my.twin.yaml").check_mistake(
         "UnknownParameter: twin 'mine' has no parameter 'joint.dampin'.\n"
-        "  Nearest: 'joint.damping'. All 77: realworthy show parameters --twin "
+        "  Nearest: 'joint.damping'. All 79: realworthy show parameters --twin "
         "pendulum\n"
     )
 
@@ -197,7 +197,7 @@ def test_an_unknown_parameter_in_a_reality(run: Run, write: Write):
     )
     run("show", "my.reality.yaml").check_mistake(
         "BadFile: my.reality.yaml: twin 'pendulum' has no parameter 'joint.dampin'.\n"
-        "  Nearest: 'joint.damping'. All 77: realworthy show parameters --twin "
+        "  Nearest: 'joint.damping'. All 79: realworthy show parameters --twin "
         "pendulum\n"
     )
 

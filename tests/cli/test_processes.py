@@ -51,7 +51,7 @@ def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path):
         ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0
-    assert done.stdout == "651 parameters of quadruped\n"
+    assert done.stdout == "666 parameters of quadruped\n"
     assert done.stderr == ""
 
 

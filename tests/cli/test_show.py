@@ -194,7 +194,7 @@ def test_many_parameters_are_shown_by_kind(run: Run):
     assert "realworthy show parameters PART --twin quadruped" in out
     everything = run("show", "parameters", ".", "--twin", "quadruped").out
     assert everything.startswith("666 parameters of quadruped\n")
-    assert len(everything.splitlines()) == 654
+    assert len(everything.splitlines()) == 669
 
 
 def test_parameters_of_nobody(run: Run):

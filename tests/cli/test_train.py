@@ -195,7 +195,7 @@ def test_settings_of_a_learner_are_options(run: Run, tmp_path: Path):
     assert learner == wanted
     told = run("train", "pendulum", "--output", "r", "--resume", "--horizon", "32")
     assert told.status == 2
-    assert "--horizon 32 was asked for, but the run in 'r' has 16, and" in told.err
+    assert "--horizon 32 was asked for, but the run in 'r' has 16; a" in told.err
     told = run("train", "pendulum", "--output", "r", "--resume", "--learner", "es")
     assert "--learner es was asked for, but the run in 'r' has ppo" in told.err
 
